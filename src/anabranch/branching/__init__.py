@@ -1,0 +1,1 @@
+"""Pure: what fits together and what conflicts. Nothing here reads or writes."""

@@ -1,0 +1,100 @@
+"""Commits: one database transaction each.
+
+1. Outside: encode the request; large bitmaps go to blobs.
+2. Lock the branch's head. A commit of this id on the lineage is a retry's: it is the answer.
+3. If the head moved since the base, `admit` decides whether the request fits on it, or raises.
+4. The names that the request gives must be free at the head, and a table's database alive.
+5. Append at head + 1, and move the head.
+6. After it: carry the states at hand over the commit.
+
+Any exception on the way rolls all of it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Executable, bindparam, select
+
+from anabranch.catalog.clock import now_us
+from anabranch.catalog.log import BY_ID, commit_of
+from anabranch.catalog.reservations import Reservations
+from anabranch.catalog.rows import Rows, encoded
+from anabranch.catalog.states import States
+from anabranch.catalog.tables import branch
+from anabranch.catalog.vacancy import Vacancy
+from anabranch.errors import CommitConflict, NotFound
+from anabranch.model.history import Commit, Position, since
+from anabranch.model.records import Change, CommitRequest
+
+Admit = Callable[[CommitRequest, Sequence[tuple[Commit, Change]]], None]
+"""Raises CommitConflict if the request does not fit on a head that has these changes since its base."""
+
+_LOCK_HEAD = (
+    select(branch.c.name, branch.c.head, branch.c.head_time_us, branch.c.dropped)
+    .where(branch.c.id == bindparam("branch"))
+    .with_for_update()
+)
+
+
+class Commits(States, Reservations):
+    """The only way in which databases, tables and rows change."""
+
+    def commit(self, request: CommitRequest, admit: Admit) -> Commit:
+        """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
+        rows = encoded(request, self._blobs)
+        made, head = self._db.retrying(lambda: self._commit(request, rows, admit))
+        if head is not None:  # not found as done before
+            after = Position(made.branch_id, made.version)
+            self._memory.heads[made.branch_id] = made.version
+            self._advance_states(head, after, request.deltas)
+            self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
+        return made
+
+    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None]:
+        base = request.base
+        with self._db.writing() as connection:
+            locked = connection.execute(_LOCK_HEAD, {"branch": base.branch_id}).one_or_none()
+            if locked is None:
+                raise NotFound("branch", base.branch_id)
+            head = Position(base.branch_id, locked.head)
+            run = _on(connection)
+            done = self._done(run, request.id, head)
+            if done is not None:
+                return done, None
+            if locked.dropped:
+                raise CommitConflict(f"the branch '{locked.name}' was dropped meanwhile. Nothing was committed.")
+            if base.version > head.version or base.version < 0:
+                hint = f"The branch '{locked.name}' has versions 0 to {head.version}."
+                raise NotFound("version", base.version, hint=hint)
+            segments = self._lineage(head, run)
+            if head.version > base.version:
+                admit(request, self._changes(run, since(segments, base.version), None))
+            Vacancy(self, run, segments).check(request)
+            time_us = max(now_us(), locked.head_time_us + 1)
+            version = head.version + 1
+            rows.append(connection, base.branch_id, version, time_us)
+        made = Commit(
+            base.branch_id, version, request.id, time_us, request.author, request.operation, request.message,
+            request.merged, request.detail,
+        )  # fmt: skip
+        return made, head
+
+    def _done(self, run: Any, id: str, head: Position) -> Commit | None:
+        """The commit of this id on the head's lineage."""
+        found = run(BY_ID, {"id": id})
+        if not found:
+            return None
+        segments = self._lineage(head, run)
+        for commit in map(commit_of, found):
+            if any(s.branch_id == commit.branch_id and s.after < commit.version <= s.upto for s in segments):
+                return commit
+        return None
+
+
+def _on(connection: Connection) -> Any:
+    def run(statement: Executable, values: Mapping[str, Any]) -> Sequence[Any]:
+        return connection.execute(statement, values).all()
+
+    return run

@@ -1,0 +1,244 @@
+"""The database under the catalog: connections, transactions, and what differs between SQLite and PostgreSQL.
+
+Reads run in autocommit mode: what they read is append-only and bounded by a version. A write is one transaction. On
+SQLite, writers queue on an flock before BEGIN IMMEDIATE, since SQLite's own busy handler polls and starves; on
+PostgreSQL, the rows that a write locks do the queueing. Errors of SQLAlchemy and of the drivers end here.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy import Connection, Engine, Executable, create_engine, event, func, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from anabranch.errors import CatalogError, CatalogUnreachable, StorageFull
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows: BEGIN IMMEDIATE alone, correct and less fair
+    fcntl = None  # type: ignore[assignment]
+
+Durability = Literal["disk", "process"]
+Run = Callable[[Executable, Mapping[str, Any]], Sequence[Any]]
+"""Runs a statement and gives its rows: on any connection, or inside a transaction."""
+
+CONNECT_SECONDS = 5
+BUSY_SECONDS = 60
+_MIGRATION_LOCK = 0x616E6162  # PostgreSQL's advisory lock of those who create or migrate; any number that is ours
+
+Made = TypeVar("Made")
+
+
+class Database:
+    """Connections of one process to one database; `url` shows no password."""
+
+    def __init__(self, url: str, durability: Durability) -> None:
+        try:
+            self._url = make_url(url)
+        except ArgumentError as error:
+            raise CatalogUnreachable(url, "it is no database URL") from error
+        self.url = self._url.render_as_string(hide_password=True)
+        self.is_sqlite = self._url.get_backend_name() == "sqlite"
+        if not self.is_sqlite and self._url.get_backend_name() != "postgresql":
+            raise CatalogUnreachable(self.url, "a catalog lives in SQLite or PostgreSQL (postgresql+psycopg://...)")
+        self._lock: _FileLock | None = None
+        try:
+            if self.is_sqlite:
+                self.path = Path(self._url.database or "")
+                self._lock = _FileLock(self.path.with_name(self.path.name + ".lock"))
+                # Reservations need no fsync of their own: the commit that uses them syncs the same log.
+                self._relaxed = _sqlite(self._url, "NORMAL")
+                self._firm = _sqlite(self._url, "FULL") if durability == "disk" else self._relaxed
+            else:
+                self._relaxed = self._firm = _postgresql(self._url, durability)
+        except ImportError as error:
+            raise CatalogUnreachable(self.url, f"{error}; install anabranch[postgres]") from error
+
+    def close(self) -> None:
+        for engine in {self._relaxed, self._firm}:
+            engine.dispose()
+        if self._lock:
+            self._lock.close()
+
+    def rows(self, statement: Executable, values: Mapping[str, Any]) -> Sequence[Any]:
+        """What a read gives; a connection that was lost meanwhile is replaced once."""
+        with self.errors():
+            try:
+                with self._relaxed.connect() as connection:
+                    return connection.execute(statement, values).all()
+            except DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+            with self._relaxed.connect() as connection:
+                return connection.execute(statement, values).all()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self.errors(), self._relaxed.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, relaxed: bool = False) -> Iterator[Connection]:
+        """One transaction: all of it, or nothing if the block raises. `relaxed`: durable with the next commit."""
+        engine = self._relaxed if relaxed else self._firm
+        with self.errors(), self._lock or nullcontext(), engine.connect() as connection:
+            if self.is_sqlite:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection = connection.execution_options(isolation_level="READ COMMITTED")
+            try:
+                yield connection
+                connection.commit()
+            except BaseException:
+                if not connection.invalidated:
+                    connection.rollback()
+                raise
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """A transaction that all who create or migrate this catalog queue for."""
+        if self.is_sqlite:
+            self._switch_to_wal()
+        with self.writing() as connection:
+            if not self.is_sqlite:
+                connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            yield connection
+
+    def retrying(self, write: Callable[[], Made]) -> Made:
+        """`write()`, once more if the connection was lost; only for a write that finds out whether it was done."""
+        try:
+            return write()
+        except CatalogError as error:
+            if not _was_lost(error):
+                raise
+        return write()
+
+    def _switch_to_wal(self) -> None:
+        # The switch needs the file alone for a moment, and SQLite does not wait for that by itself.
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with self.reading() as connection:
+                    connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+                return
+            except CatalogError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turns the drivers' errors into ours, without SQL text or password."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise self._mapped(error) from error
+        except UnicodeError as error:
+            raise CatalogError(f"the catalog cannot hold this text: {error}") from error
+
+    def _mapped(self, error: SQLAlchemyError) -> Exception:
+        reason = " ".join(str(getattr(error, "orig", None) or error).split())
+        if self._url.password:
+            reason = reason.replace(str(self._url.password), "***")
+        if "is full" in reason or getattr(getattr(error, "orig", None), "sqlstate", None) == "53100":
+            return StorageFull(self.url, reason)
+        lost = isinstance(error, DBAPIError) and (error.connection_invalidated or error.statement is None)
+        if lost or "unable to open database" in reason:
+            return CatalogUnreachable(self.url, reason)
+        return CatalogError(f"the catalog {self.url!r} failed: {reason}")
+
+
+@contextmanager
+def in_one_go(connection: Connection) -> Iterator[None]:
+    """Writes whose results nobody reads: PostgreSQL gets them in one round trip, while the head is locked."""
+    dialect: Any = connection.dialect
+    if dialect.name != "postgresql":
+        yield
+        return
+    driver: Any = connection.connection.driver_connection
+    try:
+        with driver.pipeline():
+            yield
+    except dialect.dbapi.Error as error:  # raised by the pipeline's end, which SQLAlchemy does not see
+        lost = dialect.is_disconnect(error, driver, None)
+        if lost:
+            connection.invalidate(error)
+        raise DBAPIError("pipeline", None, error, connection_invalidated=lost) from error
+
+
+def _was_lost(error: CatalogError) -> bool:
+    return isinstance(error.__cause__, DBAPIError) and error.__cause__.connection_invalidated
+
+
+def _sqlite(url: URL, synchronous: Literal["FULL", "NORMAL"]) -> Engine:
+    # AUTOCOMMIT keeps the driver from opening transactions of its own; ours begin with BEGIN IMMEDIATE.
+    engine = create_engine(
+        url,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 512},
+        max_overflow=-1,
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+
+    return engine
+
+
+def _postgresql(url: URL, durability: Durability) -> Engine:
+    arguments = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_SECONDS}
+    engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args=arguments, max_overflow=-1)
+    if durability == "process":
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: Any, _: object) -> None:
+            connection.execute("SET synchronous_commit = off")
+
+    return engine
+
+
+class _FileLock:
+    """An exclusive lock between threads and processes: a mutex for the former, an flock for the latter."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._mutex = threading.Lock()
+        self._owner: int | None = None
+        self._file: int | None = None
+
+    def __enter__(self) -> None:
+        if self._owner == threading.get_ident():
+            raise CatalogError("a write inside a commit would wait for itself: reserve and write before the commit.")
+        self._mutex.acquire()
+        try:
+            if fcntl is not None:
+                if self._file is None:
+                    self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+        except BaseException as error:
+            self._mutex.release()
+            if isinstance(error, OSError):
+                raise CatalogUnreachable(str(self._path), str(error)) from error
+            raise
+        self._owner = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._owner = None
+        if fcntl is not None and self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        self._mutex.release()
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

@@ -1,0 +1,167 @@
+"""The op log: commits and what each did to which object, read along a lineage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from sqlalchemy import and_, bindparam, select
+
+from anabranch.catalog.along import Along, On
+from anabranch.catalog.branches import Branches
+from anabranch.catalog.engine import Run
+from anabranch.catalog.tables import change, commit_log
+from anabranch.errors import NotFound
+from anabranch.model.history import Commit, Lineage, Position, Segment, since
+from anabranch.model.records import Change
+
+_COMMIT = (
+    commit_log.c.branch_id, commit_log.c.version, commit_log.c.id, commit_log.c.time_us, commit_log.c.author,
+    commit_log.c.operation, commit_log.c.message, commit_log.c.merged_branch_id, commit_log.c.merged_version,
+    commit_log.c.detail,
+)  # fmt: skip
+_CHANGE = (change.c.kind, change.c.object_id, change.c.operation, change.c.detail)
+_SAME_COMMIT = and_(change.c.branch_id == commit_log.c.branch_id, change.c.version == commit_log.c.version)
+
+_AT = select(*_COMMIT).where(
+    commit_log.c.branch_id == bindparam("branch"), commit_log.c.version == bindparam("version")
+)
+BY_ID = select(*_COMMIT).where(commit_log.c.id == bindparam("id"))
+_LAST_BEFORE = (
+    select(commit_log.c.version)
+    .where(
+        commit_log.c.branch_id == bindparam("branch"),
+        commit_log.c.time_us <= bindparam("time"),
+        commit_log.c.version > bindparam("after"),
+        commit_log.c.version <= bindparam("upto"),
+    )
+    .order_by(commit_log.c.time_us.desc())
+    .limit(1)
+)
+
+
+def _commits(on: On) -> Any:
+    return select(*_COMMIT).select_from(on(commit_log)).order_by(commit_log.c.version)
+
+
+def _commits_of(on: On) -> Any:
+    touched = (
+        select(change.c.branch_id, change.c.version)
+        .select_from(on(change))
+        .where(change.c.object_id == bindparam("object"))
+        .distinct()
+        .subquery()
+    )
+    same = and_(touched.c.branch_id == commit_log.c.branch_id, touched.c.version == commit_log.c.version)
+    return select(*_COMMIT).join_from(touched, commit_log, same).order_by(commit_log.c.version)
+
+
+_NEWEST_OF = (
+    select(change.c.version)
+    .where(
+        change.c.object_id == bindparam("object"),
+        change.c.branch_id == bindparam("branch"),
+        change.c.version > bindparam("after"),
+        change.c.version <= bindparam("upto"),
+    )
+    .distinct()
+    .order_by(change.c.version.desc())
+    .limit(bindparam("limit"))
+)
+
+
+def _all_changes(on: On) -> Any:
+    return (
+        select(*_COMMIT, *_CHANGE)
+        .select_from(on(change).join(commit_log, _SAME_COMMIT))
+        .order_by(change.c.version, change.c.seq)
+    )
+
+
+def _changes_of(on: On) -> Any:
+    return _all_changes(on).where(change.c.object_id == bindparam("object"))
+
+
+_LOG, _HISTORY = Along(_commits), Along(_commits_of)
+_CHANGES, _CHANGES_OF = Along(_all_changes), Along(_changes_of)
+
+
+class Log(Branches):
+    """Commits, newest first, and their changes, oldest first."""
+
+    def log(self, position: Position, limit: int | None = None) -> list[Commit]:
+        segments = self.lineage(position)
+        if limit is not None:  # a lineage has every version once
+            segments = since(segments, position.version - limit)
+        return [commit_of(row) for row in reversed(_LOG.rows(self._db.rows, segments))]
+
+    def history(self, position: Position, object_id: str, limit: int | None = None) -> list[Commit]:
+        """The commits that changed a table or database."""
+        segments = self.lineage(position)
+        if limit is not None:
+            segments = since(segments, self._nth_last(segments, object_id, limit) - 1)
+        return [commit_of(row) for row in reversed(_HISTORY.rows(self._db.rows, segments, {"object": object_id}))]
+
+    def commit_at(self, position: Position) -> Commit:
+        self.check(position)
+        owner = self.lineage(position)[0]
+        return commit_of(self._db.rows(_AT, {"branch": owner.branch_id, "version": position.version})[0])
+
+    def position_at(self, position: Position, time_us: int) -> Position:
+        """The last version at or before a time; times grow along a lineage."""
+        for segment in self.lineage(position):
+            found = self._db.rows(_LAST_BEFORE, {"time": time_us, **_bounds(segment)})
+            if found:
+                return Position(position.branch_id, found[0].version)
+        first = self.commit_at(Position(position.branch_id, 0)).time
+        raise NotFound("version", _shown(time_us), hint=f"The first one is of {first.isoformat(' ')}.")
+
+    def changes(self, position: Position, after: int, object_id: str | None = None) -> list[tuple[Commit, Change]]:
+        """What the commits newer than version `after` did, of one object or of all."""
+        return self._changes(self._db.rows, since(self.lineage(position), after), object_id)
+
+    def _changes(self, run: Run, segments: Lineage, object_id: str | None) -> list[tuple[Commit, Change]]:
+        if object_id is None:
+            rows = _CHANGES.rows(run, segments)
+        else:
+            rows = _CHANGES_OF.rows(run, segments, {"object": object_id})
+        found: list[tuple[Commit, Change]] = []
+        last: Commit | None = None
+        for row in rows:
+            if last is None or last.version != row.version:
+                last = commit_of(row)
+            kind, changed, operation, detail = row[len(_COMMIT) :]
+            found.append((last, Change(kind, changed, operation, json.loads(detail))))
+        return found
+
+    def _nth_last(self, segments: Lineage, object_id: str, count: int) -> int:
+        """The oldest of an object's last `count` versions; 0 if it has fewer."""
+        for segment in segments if count > 0 else ():
+            rows = self._db.rows(_NEWEST_OF, {"object": object_id, "limit": count, **_bounds(segment)})
+            count -= len(rows)
+            if count == 0:
+                oldest: int = rows[-1].version
+                return oldest
+        return 0 if count > 0 else segments[0].upto + 1
+
+
+def _bounds(segment: Segment) -> dict[str, int]:
+    return {"branch": segment.branch_id, "after": segment.after, "upto": segment.upto}
+
+
+def commit_of(row: Sequence[Any]) -> Commit:
+    """A commit from a row that begins with its columns."""
+    branch_id, version, id, time_us, author, operation, message, merged_branch_id, merged_version, detail = row[
+        : len(_COMMIT)
+    ]
+    merged = None if merged_branch_id is None else Position(merged_branch_id, merged_version)
+    return Commit(branch_id, version, id, time_us, author, operation, message, merged, json.loads(detail))
+
+
+def _shown(time_us: int) -> str:
+    try:
+        return datetime.fromtimestamp(time_us / 1_000_000, tz=timezone.utc).isoformat(" ")
+    except (OverflowError, OSError, ValueError):
+        return f"{time_us} µs"

@@ -1,0 +1,190 @@
+"""Databases, tables, schemas and partitions at a position: the last record along the lineage decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlalchemy import BindParameter, ColumnElement, Table, and_, bindparam, func, select
+
+from anabranch.catalog.along import Along, On
+from anabranch.catalog.engine import Run
+from anabranch.catalog.log import Log
+from anabranch.catalog.tables import commit_log, database_record, partition_record, schema_body, table_record
+from anabranch.errors import CatalogError
+from anabranch.model.history import Lineage, Position
+from anabranch.model.names import fold
+from anabranch.model.records import DatabaseRecord, TableRecord
+from anabranch.model.schema import Schema
+
+IDS_AT_ONCE = 500
+
+
+def _latest(table: Table, of: ColumnElement[bool] | None = None) -> Along:
+    """The last record of each object along a lineage."""
+
+    def build(on: On) -> Any:
+        rank = func.row_number().over(partition_by=table.c.id, order_by=table.c.version.desc()).label("rank")
+        ranked = select(table, rank).select_from(on(table))
+        each = (ranked if of is None else ranked.where(of)).subquery("each")
+        return select(each).where(each.c.rank == 1).order_by(each.c.version)
+
+    return Along(build)
+
+
+_once_database, _once_table = database_record.alias("once"), table_record.alias("once")
+_names: BindParameter[Any] = bindparam("names", expanding=True)
+# Objects that have, or had anywhere, one of these names or that database; their last records say whether they still do.
+_any_database_named = select(_once_database.c.id).where(_once_database.c.folded.in_(_names))
+_any_table_in = select(_once_table.c.id).where(_once_table.c.database_id == bindparam("database"))
+_any_table_named = _any_table_in.where(_once_table.c.folded.in_(_names))
+_ids: BindParameter[Any] = bindparam("ids", expanding=True)
+
+_DATABASES = _latest(database_record)
+_DATABASES_BY_ID = _latest(database_record, database_record.c.id.in_(_ids))
+_DATABASES_NAMED = _latest(database_record, database_record.c.id.in_(_any_database_named))
+_TABLES = _latest(table_record)
+_TABLES_BY_ID = _latest(table_record, table_record.c.id.in_(_ids))
+_TABLES_NAMED = _latest(table_record, table_record.c.id.in_(_any_table_named))
+_TABLES_IN = _latest(table_record, table_record.c.id.in_(_any_table_in))
+
+_SCHEMA = select(schema_body.c.body).where(
+    schema_body.c.table_id == bindparam("table"), schema_body.c.schema_id == bindparam("schema")
+)
+
+
+def _schema_versions(on: On) -> Any:
+    same = and_(commit_log.c.branch_id == table_record.c.branch_id, commit_log.c.version == table_record.c.version)
+    return (
+        select(table_record.c.version, commit_log.c.time_us, table_record.c.schema_id)
+        .select_from(on(table_record).join(commit_log, same))
+        .where(table_record.c.id == bindparam("table"))
+        .order_by(table_record.c.version)
+    )
+
+
+def _partition_events(on: On) -> Any:
+    return (
+        select(partition_record.c.partition_values, partition_record.c.dropped)
+        .select_from(on(partition_record))
+        .where(partition_record.c.table_id == bindparam("table"))
+        .order_by(partition_record.c.version, partition_record.c.seq)
+    )
+
+
+_SCHEMA_VERSIONS, _PARTITIONS = Along(_schema_versions), Along(_partition_events)
+
+
+class Objects(Log):
+    """What there is at a position. Lists hold what is live, by name; look-ups by id find dropped objects too."""
+
+    def databases(self, position: Position) -> list[DatabaseRecord]:
+        rows = _last(_DATABASES.rows(self._db.rows, self.lineage(position)))
+        return _by_name(map(_database, rows))
+
+    def database(self, position: Position, name: str) -> DatabaseRecord | None:
+        return self._databases_named(self._db.rows, self.lineage(position), [name]).get(fold(name))
+
+    def database_by_id(self, position: Position, database_id: str) -> DatabaseRecord | None:
+        return self._databases_by_id(self._db.rows, self.lineage(position), [database_id]).get(database_id)
+
+    def tables(self, position: Position, database_id: str | None = None) -> list[TableRecord]:
+        return self._tables_in(self._db.rows, self.lineage(position), database_id)
+
+    def table(self, position: Position, database_id: str, name: str) -> TableRecord | None:
+        return self._tables_named(self._db.rows, self.lineage(position), database_id, [name]).get(fold(name))
+
+    def table_by_id(self, position: Position, table_id: str) -> TableRecord | None:
+        return self._tables_by_id(self._db.rows, self.lineage(position), [table_id]).get(table_id)
+
+    def schema(self, table_id: str, schema_id: int) -> Schema:
+        found = self._memory.schemas.get((table_id, schema_id))
+        if found is None:
+            rows = self._db.rows(_SCHEMA, {"table": table_id, "schema": schema_id})
+            if not rows:
+                raise CatalogError(f"the catalog holds no schema {schema_id} of table {table_id!r}")
+            found = self._memory.schemas[table_id, schema_id] = Schema.from_json(schema_id, rows[0].body)
+        return found
+
+    def schema_history(self, position: Position, table_id: str) -> list[tuple[int, int, int]]:
+        """(version, time, schema id) of each change of the visible schema, oldest first."""
+        found: list[tuple[int, int, int]] = []
+        for version, time_us, schema_id in _SCHEMA_VERSIONS.rows(
+            self._db.rows, self.lineage(position), {"table": table_id}
+        ):
+            if not found or found[-1][2] != schema_id:
+                found.append((version, time_us, schema_id))
+        return found
+
+    def partitions(self, position: Position, table_id: str) -> list[str]:
+        """The partitions that were added by name and not dropped since, in the order of adding."""
+        live: dict[str, None] = {}
+        for values, dropped in _PARTITIONS.rows(self._db.rows, self.lineage(position), {"table": table_id}):
+            live.pop(values, None)
+            if not dropped:
+                live[values] = None
+        return list(live)
+
+    # --- inside: the same on any connection, and for many at once
+
+    def _databases_named(self, run: Run, segments: Lineage, names: Iterable[str]) -> dict[str, DatabaseRecord]:
+        """Folded name -> live database."""
+        folded = {fold(name) for name in names}
+        rows = _in_batches(folded, lambda batch: _DATABASES_NAMED.rows(run, segments, {"names": batch}))
+        return {fold(r.name): r for r in map(_database, rows) if not r.dropped and fold(r.name) in folded}
+
+    def _databases_by_id(self, run: Run, segments: Lineage, ids: Iterable[str]) -> dict[str, DatabaseRecord]:
+        rows = _in_batches(ids, lambda batch: _DATABASES_BY_ID.rows(run, segments, {"ids": batch}))
+        return {record.id: record for record in map(_database, rows)}
+
+    def _tables_in(self, run: Run, segments: Lineage, database_id: str | None) -> list[TableRecord]:
+        if database_id is None:
+            return _by_name(map(_table, _last(_TABLES.rows(run, segments))))
+        rows = _last(_TABLES_IN.rows(run, segments, {"database": database_id}))
+        return _by_name(record for record in map(_table, rows) if record.database_id == database_id)
+
+    def _tables_named(
+        self, run: Run, segments: Lineage, database_id: str, names: Iterable[str]
+    ) -> dict[str, TableRecord]:
+        """Folded name -> live table of that database."""
+        folded = {fold(name) for name in names}
+
+        def read(batch: list[str]) -> list[Any]:
+            return _TABLES_NAMED.rows(run, segments, {"database": database_id, "names": batch})
+
+        records = (_table(row) for row in _in_batches(folded, read))
+        return {
+            fold(r.name): r
+            for r in records
+            if not r.dropped and r.database_id == database_id and fold(r.name) in folded
+        }
+
+    def _tables_by_id(self, run: Run, segments: Lineage, ids: Iterable[str]) -> dict[str, TableRecord]:
+        rows = _in_batches(ids, lambda batch: _TABLES_BY_ID.rows(run, segments, {"ids": batch}))
+        return {record.id: record for record in map(_table, rows)}
+
+
+def _in_batches(items: Iterable[str], read: Callable[[list[str]], list[Any]]) -> list[Any]:
+    wanted, found = list(items), []
+    for start in range(0, len(wanted), IDS_AT_ONCE):
+        found.extend(_last(read(wanted[start : start + IDS_AT_ONCE])))
+    return found
+
+
+def _last(rows: Iterable[Any]) -> list[Any]:
+    """Each object's last row; a long lineage gives one for each of its chunks, oldest first."""
+    return list({row.id: row for row in rows}.values())
+
+
+def _by_name(records: Iterable[Any]) -> list[Any]:
+    return sorted((record for record in records if not record.dropped), key=lambda record: fold(record.name))
+
+
+def _database(row: Any) -> DatabaseRecord:
+    return DatabaseRecord(row.id, row.name, json.loads(row.properties), row.comment, row.dropped)
+
+
+def _table(row: Any) -> TableRecord:
+    properties = json.loads(row.properties)
+    return TableRecord(row.id, row.database_id, row.name, row.schema_id, properties, row.comment, row.dropped)

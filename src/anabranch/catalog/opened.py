@@ -1,0 +1,71 @@
+"""What every part of the catalog stands on: the database, and what this process remembers of it.
+
+Only what never changes is remembered: a branch's origin, a lineage, a schema, a state at a version, a head as a lower
+bound. A process that was forked from one with an open catalog makes its own connections and memory at first use.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+from anabranch.catalog.bitmaps import Blobs
+from anabranch.catalog.engine import Database, Durability
+from anabranch.catalog.state_cache import StateCache
+from anabranch.model.history import Branch, Lineage, Position
+from anabranch.model.schema import Schema
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Bounded(OrderedDict[Key, Value], Generic[Key, Value]):
+    """A dict that forgets its oldest entries; what it holds can be read again."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self._limit:
+            self.popitem(last=False)
+
+
+class Memory:
+    """What this process remembers; everything in it can be read again."""
+
+    def __init__(self) -> None:
+        self.branches: Bounded[int, Branch] = Bounded(10_000)
+        self.heads: Bounded[int, int] = Bounded(10_000)
+        self.lineages: Bounded[Position, Lineage] = Bounded(4_096)
+        self.schemas: Bounded[tuple[str, int], Schema] = Bounded(10_000)
+        self.states = StateCache()
+
+
+class Opened:
+    """An open catalog, without anything to ask it."""
+
+    lake_id: str
+
+    def __init__(self, url: str, durability: Durability, blobs: Blobs | None) -> None:
+        self._url, self._durability, self._blobs = url, durability, blobs
+        self._abandoned: list[Database] = []
+        self._open()
+
+    def _open(self) -> None:
+        self._pid = os.getpid()
+        self._database = Database(self._url, self._durability)
+        self._memory = Memory()
+
+    def close(self) -> None:
+        self._db.close()
+
+    @property
+    def _db(self) -> Database:
+        if os.getpid() != self._pid:
+            # The parent's connections are its own: neither used nor closed here, so never collected either.
+            self._abandoned.append(self._database)
+            self._open()
+        return self._database

@@ -1,0 +1,180 @@
+"""A commit request as rows, made before the transaction so that the head is locked for the inserts alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, bindparam, select
+
+from anabranch.catalog.bitmaps import Blobs, encode
+from anabranch.catalog.engine import in_one_go
+from anabranch.catalog.tables import (
+    branch,
+    change,
+    commit_log,
+    database_record,
+    dead_rows,
+    part,
+    partition_record,
+    placement,
+    schema_body,
+    table_record,
+)
+from anabranch.catalog.upserts import insert_if_absent
+from anabranch.errors import CatalogError
+from anabranch.model.names import fold
+from anabranch.model.records import CommitRequest, TableDelta
+
+Values = dict[str, Any]
+
+_STORED_PART = select(part.c.id).where(part.c.table_id == bindparam("table"), part.c.slot == bindparam("slot"))
+_STORED_SCHEMA = select(schema_body.c.body).where(
+    schema_body.c.table_id == bindparam("table"), schema_body.c.schema_id == bindparam("schema")
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a commit inserts: events, which get its version, and parts and schemas, which may be there already."""
+
+    commit: Values
+    parts: list[Values]
+    schemas: list[Values]
+    events: tuple[tuple[Table, list[Values]], ...]
+
+    def append(self, connection: Connection, branch_id: int, version: int, time_us: int) -> None:
+        """Inserts everything as this version of the branch, and moves its head there."""
+        if self.parts and insert_if_absent(connection, part, self.parts) != len(self.parts):
+            self._check_parts(connection)
+        if self.schemas and insert_if_absent(connection, schema_body, self.schemas) != len(self.schemas):
+            self._check_schemas(connection)
+        place = {"branch_id": branch_id, "version": version}
+        with in_one_go(connection):
+            connection.execute(_INSERTS[commit_log], {**self.commit, **place, "time_us": time_us})
+            for table, rows in self.events:
+                if rows:
+                    connection.execute(_INSERTS[table], [{**row, **place} for row in rows])
+            moved = {"moved": branch_id, "head": version, "head_time_us": time_us}
+            connection.execute(_MOVE_HEAD, moved)
+
+    def _check_parts(self, connection: Connection) -> None:
+        for row in self.parts:
+            stored = connection.execute(_STORED_PART, {"table": row["table_id"], "slot": row["slot"]}).scalar()
+            if stored != row["id"]:
+                raise CatalogError(
+                    f"slot {row['slot']} of table {row['table_id']!r} belongs to part {stored!r}, not to {row['id']!r}"
+                )
+
+    def _check_schemas(self, connection: Connection) -> None:
+        for row in self.schemas:
+            values = {"table": row["table_id"], "schema": row["schema_id"]}
+            if connection.execute(_STORED_SCHEMA, values).scalar() != row["body"]:
+                raise CatalogError(f"schema {row['schema_id']} of table {row['table_id']!r} is another one already")
+
+
+_INSERTS = {
+    table: table.insert()
+    for table in (commit_log, change, database_record, table_record, partition_record, placement, dead_rows)
+}
+
+_MOVE_HEAD = branch.update().where(branch.c.id == bindparam("moved"))
+
+
+def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
+    if len({delta.table_id for delta in request.deltas}) < len(request.deltas):
+        raise CatalogError("a commit holds two deltas of one table; join them first")
+    return Rows(
+        commit=_commit(request),
+        parts=[row for delta in request.deltas for row in _parts(delta)],
+        schemas=[
+            {"table_id": table_id, "schema_id": schema.id, "body": schema.to_json()}
+            for table_id, schema in request.schemas
+        ],
+        events=(
+            (change, list(_changes(request))),
+            (database_record, list(_databases(request))),
+            (table_record, list(_tables(request))),
+            (partition_record, list(_partitions(request))),
+            (placement, [row for delta in request.deltas for row in _placements(delta)]),
+            (dead_rows, [row for delta in request.deltas for row in _dead_rows(delta, blobs)]),
+        ),
+    )
+
+
+def _commit(request: CommitRequest) -> Values:
+    merged = request.merged
+    return {
+        "id": request.id,
+        "author": request.author,
+        "operation": request.operation,
+        "message": request.message,
+        "merged_branch_id": merged.branch_id if merged else None,
+        "merged_version": merged.version if merged else None,
+        "detail": _json(request.detail),
+    }
+
+
+def _changes(request: CommitRequest) -> Iterator[Values]:
+    for seq, done in enumerate(request.changes):
+        yield {
+            "seq": seq, "kind": done.kind, "object_id": done.object_id, "operation": done.operation,
+            "detail": _json(done.detail),
+        }  # fmt: skip
+
+
+def _databases(request: CommitRequest) -> Iterator[Values]:
+    for record in request.databases:
+        yield {
+            "id": record.id, "name": record.name, "folded": fold(record.name), "properties": _json(record.properties),
+            "comment": record.comment, "dropped": record.dropped,
+        }  # fmt: skip
+
+
+def _tables(request: CommitRequest) -> Iterator[Values]:
+    for record in request.tables:
+        yield {
+            "id": record.id, "database_id": record.database_id, "name": record.name, "folded": fold(record.name),
+            "schema_id": record.schema_id, "properties": _json(record.properties), "comment": record.comment,
+            "dropped": record.dropped,
+        }  # fmt: skip
+
+
+def _partitions(request: CommitRequest) -> Iterator[Values]:
+    for seq, record in enumerate(request.partitions):
+        yield {
+            "table_id": record.table_id, "seq": seq, "partition_values": record.values, "dropped": record.dropped,
+        }  # fmt: skip
+
+
+def _parts(delta: TableDelta) -> Iterator[Values]:
+    for placed in delta.placed:
+        yield {
+            "table_id": delta.table_id, "id": placed.id, "slot": placed.slot, "schema_id": placed.schema_id,
+            "rows": placed.rows, "bytes": placed.bytes, "stats": placed.stats, "partition": placed.partition,
+            "has_origin": placed.has_origin,
+        }  # fmt: skip
+
+
+def _placements(delta: TableDelta) -> Iterator[Values]:
+    placed = {part.slot for part in delta.placed}
+    for slot in sorted(placed):
+        yield {"table_id": delta.table_id, "slot": slot, "placed": True}
+    for slot in sorted(set(delta.removed) - placed):  # placing comes after removing, so it decides
+        yield {"table_id": delta.table_id, "slot": slot, "placed": False}
+
+
+def _dead_rows(delta: TableDelta, blobs: Blobs | None) -> Iterator[Values]:
+    for kill, bitmaps in ((True, delta.killed), (False, delta.revived)):
+        for slot, bitmap in bitmaps.items():
+            data, blob = encode(bitmap, delta.table_id, blobs)
+            yield {
+                "table_id": delta.table_id, "slot": slot, "kill": kill, "bitmap": data, "blob": blob,
+                "count": len(bitmap),
+            }  # fmt: skip
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

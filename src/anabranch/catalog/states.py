@@ -1,0 +1,112 @@
+"""Table states, folded from events along the lineage.
+
+The nearest state at hand is advanced by the events since; a child branch starts from its parent's at or below the fork.
+So a state costs what changed since it was last asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from pyroaring import BitMap
+from sqlalchemy import and_, bindparam, select
+
+from anabranch.catalog.along import Along, On
+from anabranch.catalog.bitmaps import decode
+from anabranch.catalog.objects import Objects
+from anabranch.catalog.tables import dead_rows, part, placement
+from anabranch.model.history import Lineage, Position, since
+from anabranch.model.part import Part
+from anabranch.model.records import TableDelta
+from anabranch.model.state import TableState, advance
+
+_PART = (
+    part.c.id, part.c.slot, part.c.schema_id, part.c.rows, part.c.bytes, part.c.stats, part.c.partition,
+    part.c.has_origin,
+)  # fmt: skip
+
+
+def _placements(on: On) -> Any:
+    # Parts are fetched for placements only: most slots of an old table are placed once and removed once.
+    its_part = and_(part.c.table_id == placement.c.table_id, part.c.slot == placement.c.slot, placement.c.placed)
+    return (
+        select(placement.c.version, placement.c.slot, placement.c.placed, *_PART)
+        .select_from(on(placement).outerjoin(part, its_part))
+        .where(placement.c.table_id == bindparam("table"))
+        .order_by(placement.c.version, placement.c.slot)
+    )
+
+
+def _dead_rows(on: On) -> Any:
+    return (
+        select(dead_rows.c.version, dead_rows.c.slot, dead_rows.c.kill, dead_rows.c.bitmap, dead_rows.c.blob)
+        .select_from(on(dead_rows))
+        .where(dead_rows.c.table_id == bindparam("table"))
+        .order_by(dead_rows.c.version)
+    )
+
+
+_PLACEMENTS, _DEAD_ROWS = Along(_placements), Along(_dead_rows)
+
+
+class States(Objects):
+    """The rows of tables."""
+
+    def state(self, position: Position, table_id: str) -> TableState:
+        """The visible parts and dead rows of a table at a position; empty for a table that is not there."""
+        segments = self.lineage(position)
+        found = self._memory.states.nearest(table_id, segments)
+        if found is None:
+            start, newer = TableState(table_id, position), segments
+        else:
+            start, newer = found[0], since(segments, found[1])
+        state = _moved(start, position, self._deltas(table_id, newer) if newer else [])
+        if newer:
+            self._memory.states.keep(state, segments[0].branch_id, position.version)
+        return state
+
+    def deltas(self, position: Position, table_id: str, after: int) -> list[TableDelta]:
+        """What the commits newer than version `after` did to a table's rows, oldest first, one delta a commit."""
+        return self._deltas(table_id, since(self.lineage(position), after))
+
+    def _deltas(self, table_id: str, segments: Lineage) -> list[TableDelta]:
+        placed: dict[int, list[Part]] = {}
+        removed: dict[int, list[int]] = {}
+        killed: dict[int, dict[int, BitMap]] = {}
+        revived: dict[int, dict[int, BitMap]] = {}
+        for version, slot, is_placed, *fields in _PLACEMENTS.rows(self._db.rows, segments, {"table": table_id}):
+            if is_placed:
+                placed.setdefault(version, []).append(Part(*fields))
+            else:
+                removed.setdefault(version, []).append(slot)
+        for version, slot, kill, bitmap, blob in _DEAD_ROWS.rows(self._db.rows, segments, {"table": table_id}):
+            rows = decode(bitmap, blob, self._blobs)
+            (killed if kill else revived).setdefault(version, {})[slot] = rows
+        return [
+            TableDelta(
+                table_id,
+                tuple(placed.get(version, ())),
+                tuple(removed.get(version, ())),
+                killed.get(version, {}),
+                revived.get(version, {}),
+            )
+            for version in sorted(placed.keys() | removed.keys() | killed.keys() | revived.keys())
+        ]
+
+    def _advance_states(self, before: Position, after: Position, deltas: Iterable[TableDelta]) -> None:
+        """Carries the states at hand over a commit that this process made, without reading it back."""
+        segments = self.lineage(before)
+        owner = segments[0]
+        for delta in deltas:
+            found = self._memory.states.nearest(delta.table_id, segments)
+            if found is not None and found[1] == owner.upto:
+                self._memory.states.keep(_moved(found[0], after, [delta]), after.branch_id, after.version)
+
+
+def _moved(state: TableState, position: Position, deltas: list[TableDelta]) -> TableState:
+    """`advance`, sharing everything where nothing happened."""
+    if deltas:
+        return advance(state, position, deltas)
+    return state if state.position == position else replace(state, position=position)

@@ -1,0 +1,34 @@
+"""INSERT … ON CONFLICT, which SQLite and PostgreSQL both have and SQLAlchemy keeps per dialect."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Table, bindparam
+from sqlalchemy.dialects import postgresql, sqlite
+
+_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+@lru_cache(maxsize=64)
+def _if_absent(dialect: str, table: Table) -> Any:
+    return _INSERT[dialect](table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+
+
+def insert_if_absent(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> int:
+    """Adds the rows whose keys are new; gives their number."""
+    return connection.execute(_if_absent(connection.dialect.name, table), rows).rowcount
+
+
+@lru_cache(maxsize=8)
+def adding(dialect: str, table: Table, column: str) -> Any:
+    """A statement that adds :step to a counter, beginning at :first, and returns the counter's new value."""
+    insert = _INSERT[dialect](table)
+    keys = [key.name for key in table.primary_key]
+    step = bindparam("step", type_=table.c[column].type)
+    return (
+        insert.values({column: bindparam("first", type_=table.c[column].type) + step})
+        .on_conflict_do_update(index_elements=keys, set_={column: table.c[column] + step})
+        .returning(table.c[column])
+    )

@@ -1,0 +1,1 @@
+"""One verb a file: what a statement does, once it is understood."""

@@ -1,0 +1,223 @@
+"""Columns: declared at CREATE TABLE, and ALTER TABLE's ADD, DROP, RENAME, widen, NOT NULL, DEFAULT, COMMENT, reorder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from anabranch import expressions
+from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.errors import AnabranchError, NullViolation, SchemaError
+from anabranch.execution.plan import plan_scan
+from anabranch.execution.predicate import Predicate
+from anabranch.execution.reader import read_batches
+from anabranch.model import evolve, types
+from anabranch.model.evolve import Path, Place
+from anabranch.model.history import Commit
+from anabranch.model.names import checked
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType, quote_identifier
+from anabranch.storage.arrow_types import to_arrow
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """A column as a user declares it; `default` is SQL text."""
+
+    path: Path
+    type: DataType
+    nullable: bool = True
+    default: str | None = None
+    comment: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.path[-1]
+
+
+def define(session: Session, table_id: str, specs: Sequence[ColumnSpec]) -> tuple[Column, ...]:
+    """New top-level columns with physical names of their own."""
+    for spec in specs:
+        checked("column", spec.label)
+        _check_default(spec)
+    names = session.catalog.reserve_names(table_id, [spec.label for spec in specs])
+    return tuple(
+        Column(
+            label=spec.label,
+            type=_named(session, table_id, spec.type, physical),
+            physical=physical,
+            nullable=spec.nullable,
+            comment=spec.comment,
+            write_default=spec.default,
+        )
+        for spec, physical in zip(specs, names, strict=True)
+    )
+
+
+def _named(session: Session, table_id: str, type_: DataType, scope: str) -> DataType:
+    """The type with physical names for all struct fields in it, registered under the place where they stand."""
+    if isinstance(type_, types.Struct):
+        for field in type_.fields:
+            checked("column", field.label)
+        names = session.catalog.reserve_names(table_id, [f.label for f in type_.fields], scope)
+        return types.Struct(
+            tuple(
+                replace(f, physical=name, type=_named(session, table_id, f.type, f"{scope}.{name}"))
+                for f, name in zip(type_.fields, names, strict=True)
+            )
+        )
+    if isinstance(type_, types.Array):
+        return replace(type_, element=_named(session, table_id, type_.element, f"{scope}.element"))
+    if isinstance(type_, types.Map):
+        key = _named(session, table_id, type_.key, f"{scope}.key")
+        return replace(type_, key=key, value=_named(session, table_id, type_.value, f"{scope}.value"))
+    return type_
+
+
+def _check_default(spec: ColumnSpec) -> None:
+    if spec.default is not None:
+        literal(spec.default, spec.type, spec.label)
+
+
+def literal(default: str, type_: DataType, label: str) -> str:
+    """The value of a default as a literal, fixed now."""
+    try:
+        value = expressions.constant(expressions.parse_expression(default), to_arrow(type_))
+    except AnabranchError as error:
+        raise SchemaError(f"DEFAULT {default} does not fit column '{label}' of type {type_}: {error}") from error
+    return expressions.literal_sql(value)
+
+
+def alter_schema(
+    session: Session, table: OpenTable, message: str, change: Callable[[Schema], Schema], **detail: object
+) -> Commit | None:
+    """Commits the schema that `change` makes; a change that changes nothing is no commit."""
+    changed = change(table.schema)
+    if changed == table.schema:
+        return None
+    schema = replace(changed, id=session.catalog.reserve_schema_id(table.id))
+    return session.commit(
+        table.position,
+        "ALTER TABLE",
+        f"{table.name}: {message}",
+        [table_change(table, "column", **detail)],
+        tables=(replace(table.record, schema_id=schema.id),),
+        schemas=((table.id, schema),),
+    )
+
+
+def add_columns(session: Session, table: OpenTable, specs: Sequence[tuple[ColumnSpec, Place | None]]) -> Commit | None:
+    rows: int | None = None
+    schema = table.schema
+    for spec, place in specs:
+        column = _added(session, table, schema, spec)
+        if not column.nullable and column.write_default is None:
+            rows = session.catalog.state(table.position, table.id).rows if rows is None else rows
+            if rows:
+                raise SchemaError(
+                    f"column '{spec.label}' is NOT NULL without a default, but '{table.name}' has {rows} rows. "
+                    "Give it a DEFAULT, or add it without NOT NULL and fill it first."
+                )
+        schema = evolve.add(schema, spec.path, column, place)
+    names = ", ".join(".".join(spec.path) for spec, _ in specs)
+    return alter_schema(session, table, f"add {names}", lambda _: schema)
+
+
+def _added(session: Session, table: OpenTable, schema: Schema, spec: ColumnSpec) -> Column:
+    if len(spec.path) == 1:
+        evolve.add(schema, spec.path, Column(spec.label, spec.type, spec.label), None)  # names are checked first
+        (column,) = define(session, table.id, [spec])
+        default = None if spec.default is None else literal(spec.default, spec.type, spec.label)
+        return replace(column, initial_default=default)
+    checked("column", spec.label)
+    scope = _scope(schema, spec.path)
+    (physical,) = session.catalog.reserve_names(table.id, [spec.label], scope)
+    type_ = _named(session, table.id, spec.type, f"{scope}.{physical}")
+    return Column(spec.label, type_, physical, spec.nullable, spec.comment, None, spec.default)
+
+
+def _scope(schema: Schema, path: Path) -> str:
+    """The physical place of the struct that holds the last name of a path."""
+    column = schema.column(path[0])
+    scope, type_ = column.physical, column.type
+    for step in path[1:-1]:
+        if isinstance(type_, types.Struct):
+            found = next((f for f in type_.fields if f.label.lower() == step.lower()), None)
+            if found is None:
+                raise SchemaError(f"'{'.'.join(path[:-1])}' has no field '{step}'.")
+            scope, type_ = f"{scope}.{found.physical}", found.type
+        elif isinstance(type_, types.Array):
+            scope, type_ = f"{scope}.element", type_.element
+        elif isinstance(type_, types.Map):
+            scope, type_ = f"{scope}.value", type_.value
+    return scope
+
+
+def drop_columns(
+    session: Session, table: OpenTable, paths: Sequence[Path], *, if_exists: bool = False
+) -> Commit | None:
+    schema = table.schema
+    for path in paths:
+        if if_exists and schema.find(path[0]) is None:
+            continue
+        schema = evolve.drop(schema, path)
+    names = ", ".join(map(".".join, paths))
+    return alter_schema(session, table, f"drop {names}", lambda _: schema)
+
+
+def rename_column(session: Session, table: OpenTable, path: Path, label: str) -> Commit | None:
+    message = f"rename {'.'.join(path)} to {label}"
+    return alter_schema(session, table, message, lambda schema: evolve.rename(schema, path, label))
+
+
+def alter_column(
+    session: Session,
+    table: OpenTable,
+    path: Path,
+    *,
+    label: str | None = None,
+    type: DataType | None = None,
+    nullable: bool | None = None,
+    default: str | None = None,
+    drop_default: bool = False,
+    comment: str | None = None,
+    place: Place | None = None,
+) -> Commit | None:
+    """Any of these at once; what is None stays as it is."""
+
+    def changed(schema: Schema) -> Schema:
+        if type is not None:
+            schema = evolve.widen(schema, path, type)
+        if nullable is not None:
+            schema = evolve.set_nullable(schema, path, nullable)
+        if default is not None or drop_default:
+            if len(path) > 1:
+                raise SchemaError(f"'{'.'.join(path)}' is inside a struct and can have no default.")
+            column = schema.column(path[0])
+            if default is not None:
+                literal(default, column.type, column.label)
+            schema = evolve.set_default(schema, path[0], default)
+        if comment is not None:
+            schema = evolve.set_comment(schema, path, comment)
+        if place is not None:
+            schema = evolve.move(schema, path, place)
+        return evolve.rename(schema, path, label) if label is not None else schema
+
+    changed(table.schema)
+    if nullable is False:
+        _refuse_nulls(session, table, path)
+    said = f"alter {'.'.join(path)}"
+    return alter_schema(session, table, said, changed, not_null=True if nullable is False else None)
+
+
+def _refuse_nulls(session: Session, table: OpenTable, path: Path) -> None:
+    """Reads the column only where the parts' statistics leave a doubt."""
+    column = table.schema.column(path[0])
+    where = " AND ".join(
+        [f"{'.'.join(map(quote_identifier, path[:depth]))} IS {'NOT ' * (depth < len(path))}NULL"
+         for depth in range(1, len(path) + 1)]
+    )  # fmt: skip
+    plan = plan_scan(session.view(table), [column.label], Predicate(where))
+    nulls = sum(batch.num_rows for batch in read_batches(plan))
+    if nulls:
+        raise NullViolation(".".join(path), table.name, nulls)

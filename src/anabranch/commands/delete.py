@@ -1,0 +1,68 @@
+"""DELETE: finds row ids and makes them dead. Small work is done here, large work by Spark; the commit is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyroaring import BitMap
+
+from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.errors import NeedsSpark
+from anabranch.execution.plan import TableView, plan_scan
+from anabranch.execution.predicate import Predicate
+from anabranch.execution.reader import ROW_ID, read_batches
+from anabranch.model.records import TableDelta
+from anabranch.storage.row_ids import by_slot
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FrameOf = Callable[[], "DataFrame"]
+"""Makes the Spark frame of the rows to change; called only if this process should not find them itself."""
+
+
+def delete(session: Session, table: OpenTable, where: Predicate | None, by_spark: FrameOf) -> int:
+    """The number of rows that died."""
+    view = session.view(table)
+    if where is None:
+        return _kill(session, table, _all_live(view), None)
+    dead = _found_here(session, view, where)
+    if dead is None:
+        from anabranch.execution.spark_writer import dead_frame
+
+        dead = dead_frame(by_spark()).dead
+    return _kill(session, table, dead, where)
+
+
+def _found_here(session: Session, view: TableView, where: Predicate) -> dict[int, BitMap] | None:
+    """None: the table is too large for this process, or only Spark can evaluate the predicate."""
+    try:
+        where.compiled(view.schema)
+    except NeedsSpark:
+        return None
+    plan = plan_scan(view, [], where)
+    if plan.bytes > session.shared.limits.local_work:
+        return None
+    ids = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
+    return by_slot(np.concatenate(ids)) if ids else {}
+
+
+def _all_live(view: TableView) -> dict[int, BitMap]:
+    live = {}
+    for slot, part in view.state.parts.items():
+        positions = BitMap(range(part.rows)) - view.state.dead.get(slot, BitMap())
+        if positions:
+            live[slot] = positions
+    return live
+
+
+def _kill(session: Session, table: OpenTable, dead: Mapping[int, BitMap], where: Predicate | None) -> int:
+    rows = sum(map(len, dead.values()))
+    if rows:
+        predicate = where.physical(table.schema) if where else None
+        change = table_change(table, "delete", rows=rows, predicate=predicate)
+        delta = TableDelta(table.id, killed=dead)
+        session.commit(table.position, "DELETE", f"{table.name}: {rows:,} rows", [change], deltas=(delta,))
+    return rows

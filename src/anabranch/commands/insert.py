@@ -1,0 +1,97 @@
+"""INSERT INTO and INSERT OVERWRITE: rows become fresh parts; an overwrite also removes the parts of its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.errors import AnabranchError
+from anabranch.execution.shape import Shape
+from anabranch.execution.writer import write_parts
+from anabranch.model.history import Commit
+from anabranch.model.part import Part
+from anabranch.model.records import TableDelta
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TASKS = 8192
+PARTITION_TASKS = 32
+PARTITION_LAYERS = 1024
+
+
+@dataclass(frozen=True)
+class Overwrite:
+    """What an INSERT OVERWRITE replaces: the partitions that agree with `values` (physical column -> encoded value),
+    and where `dynamic`, of these only the ones that the new rows have."""
+
+    values: Mapping[str, object]
+    dynamic: bool = False
+
+    def covers(self, part: Part, placed: Iterable[Part]) -> bool:
+        if self.dynamic and part.partition not in {new.partition for new in placed}:
+            return False
+        have = part.partition_values
+        return all(have.get(name) == value for name, value in self.values.items())
+
+
+EVERYTHING = Overwrite({})
+
+
+def insert_arrow(
+    session: Session, table: OpenTable, data: Sequence[pa.Table], shape: Shape, overwrite: Overwrite | None = None
+) -> int:
+    """Rows of this process: no Spark. The data is shaped before anything is written."""
+    shaped = [shape.apply(piece) for piece in data]
+    parts = write_parts(session.folder(table.id), table.schema, shaped, lambda: session.next_slot(table.id))
+    return _commit(session, table, parts, overwrite)
+
+
+def insert_frame(
+    session: Session, table: OpenTable, frame: DataFrame, shape: Shape, overwrite: Overwrite | None = None
+) -> int:
+    return _commit(session, table, write_by_spark(session, table, frame, shape), overwrite)
+
+
+def write_by_spark(session: Session, table: OpenTable, frame: DataFrame, shape: Shape) -> list[Part]:
+    """Fresh parts that no commit knows yet."""
+    from anabranch.execution.spark_writer import write_frame
+
+    partitioned = bool(table.schema.partitioned_by)
+    tasks, layers = (PARTITION_TASKS, PARTITION_LAYERS) if partitioned else (TASKS, 1)
+    slots = session.reserve(table.id, tasks, layers)
+    report = write_frame(frame, session.folder(table.id), shape, slots)
+    session.give_back(table.id, slots, (part.slot for part in report.parts))
+    return report.parts
+
+
+def _commit(session: Session, table: OpenTable, parts: Sequence[Part], overwrite: Overwrite | None) -> int:
+    """The number of rows written. Nothing to say is no commit."""
+    rows = sum(part.rows for part in parts)
+    if not parts and overwrite is None:
+        return 0
+    verb, change, removed = "INSERT", table_change(table, "insert", rows=rows), ()
+    if overwrite is not None:
+        state = session.catalog.state(table.position, table.id)
+        removed = tuple(slot for slot, part in state.parts.items() if overwrite.covers(part, parts))
+        scope = {"values": dict(overwrite.values), "dynamic": overwrite.dynamic}
+        verb, change = "INSERT OVERWRITE", table_change(table, "overwrite", rows=rows, scope=scope)
+    delta = TableDelta(table.id, tuple(parts), removed)
+    message = f"{table.name}: {rows:,} rows"
+    or_discard(session, table, parts, lambda: session.commit(table.position, verb, message, [change], deltas=(delta,)))
+    return rows
+
+
+def or_discard(session: Session, table: OpenTable, parts: Iterable[Part], commit: Callable[[], Commit]) -> Commit:
+    """Runs a commit; if it is refused, the parts written for it go."""
+    try:
+        return commit()
+    except AnabranchError:
+        folder = session.folder(table.id)
+        for part in parts:
+            folder.discard(part.path)
+        raise

@@ -1,0 +1,118 @@
+"""ADD and DROP PARTITION, TRUNCATE: partitions by their values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anabranch import expressions
+from anabranch.commands.insert import EVERYTHING, Overwrite
+from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.errors import AlreadyExists, NotFound, Refused
+from anabranch.execution.writer import partition_text
+from anabranch.model.history import Commit
+from anabranch.model.records import PartitionRecord, TableDelta
+from anabranch.storage.arrow_types import to_arrow
+from anabranch.storage.statistics import decode, encode
+
+Spec = Mapping[str, str]
+"""Partition column -> SQL text of its value."""
+
+
+def scope(table: OpenTable, spec: Spec) -> dict[str, Any]:
+    """Physical column -> encoded value, of the columns that the spec names."""
+    if not table.schema.partitioned_by:
+        raise Refused(f"'{table.name}' is not partitioned. Leave the PARTITION clause out.")
+    columns = {column.physical: column for column in table.schema.partition_columns}
+    found = {}
+    for label, text in spec.items():
+        column = table.schema.column(label)
+        if column.physical not in columns:
+            raise NotFound("partition column", label, [c.label for c in columns.values()])
+        value = expressions.constant(expressions.parse_expression(text), to_arrow(column.type))
+        found[column.physical] = encode(value.as_py(), column.type)
+    return found
+
+
+def _text(table: OpenTable, spec: Spec) -> str:
+    """One whole partition."""
+    values = scope(table, spec)
+    missing = [column.label for column in table.schema.partition_columns if column.physical not in values]
+    if missing:
+        raise Refused(f"the partition of '{table.name}' needs a value for {', '.join(missing)}.")
+    columns = table.schema.partition_columns
+    return partition_text(table.schema, [decode(values[column.physical], column.type) for column in columns])
+
+
+def partitions(session: Session, table: OpenTable) -> list[str]:
+    """Every partition that was added by name or has a live row, as Part.partition texts."""
+    state = session.catalog.state(table.position, table.id)
+    held = {part.partition for part in state.parts.values() if state.dead_in(part) < part.rows and part.partition}
+    return sorted(held | set(session.catalog.partitions(table.position, table.id)))
+
+
+def describe(table: OpenTable, text: str) -> str:
+    """`d=2026-01-01/k=1`, as people write partitions."""
+    values = json.loads(text)
+    pairs = [(c.label, decode(values.get(c.physical), c.type)) for c in table.schema.partition_columns]
+    return "/".join(f"{label}={value}" for label, value in pairs)
+
+
+def add_partitions(
+    session: Session, table: OpenTable, specs: Sequence[Spec], *, if_not_exists: bool = False
+) -> Commit | None:
+    have = set(partitions(session, table))
+    records = []
+    for spec in specs:
+        text = _text(table, spec)
+        if text in have:
+            if if_not_exists:
+                continue
+            raise AlreadyExists("partition", describe(table, text))
+        have.add(text)
+        records.append(PartitionRecord(table.id, text))
+    if not records:
+        return None
+    change = table_change(table, "partition", added=[record.values for record in records])
+    message = f"{table.name}: {', '.join(describe(table, record.values) for record in records)}"
+    return session.commit(table.position, "ADD PARTITION", message, [change], partitions=tuple(records))
+
+
+def drop_partitions(
+    session: Session, table: OpenTable, specs: Sequence[Spec], *, if_exists: bool = False
+) -> Commit | None:
+    """The rows of the partitions go too. A spec may name some of the columns: all partitions that agree."""
+    known = partitions(session, table)
+    dropped: list[str] = []
+    for spec in specs:
+        values = scope(table, spec)
+        found = [text for text in known if all(json.loads(text).get(k) == v for k, v in values.items())]
+        if not found and not if_exists:
+            raise NotFound("partition", ", ".join(f"{k}={v}" for k, v in spec.items()))
+        dropped += [text for text in found if text not in dropped]
+    if not dropped:
+        return None
+    state = session.catalog.state(table.position, table.id)
+    removed = tuple(slot for slot, part in state.parts.items() if part.partition in dropped)
+    change = table_change(table, "partition", dropped=dropped)
+    message = f"{table.name}: {', '.join(describe(table, text) for text in dropped)}"
+    return session.commit(
+        table.position,
+        "DROP PARTITION",
+        message,
+        [change, *([table_change(table, "overwrite", scope={"partitions": dropped})] if removed else [])],
+        partitions=tuple(PartitionRecord(table.id, text, dropped=True) for text in dropped),
+        deltas=(TableDelta(table.id, removed=removed),) if removed else (),
+    )
+
+
+def truncate(session: Session, table: OpenTable, spec: Spec | None = None) -> Commit | None:
+    chosen = EVERYTHING if spec is None else Overwrite(scope(table, spec))
+    state = session.catalog.state(table.position, table.id)
+    removed = tuple(slot for slot, part in state.parts.items() if chosen.covers(part, ()))
+    if not removed:
+        return None
+    change = table_change(table, "overwrite", rows=0, scope={"values": dict(chosen.values), "dynamic": False})
+    delta = TableDelta(table.id, removed=removed)
+    return session.commit(table.position, "TRUNCATE", table.name, [change], deltas=(delta,))

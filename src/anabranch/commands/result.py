@@ -1,0 +1,117 @@
+"""What a statement that is not a SELECT gives: a small table that quacks like a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Record(tuple[Any, ...]):
+    """A row whose values also go by name: `row["version"]`, `row.version`."""
+
+    _names: tuple[str, ...]
+
+    @staticmethod
+    def of(names: Sequence[str], values: Iterable[Any]) -> Record:
+        made = Record(values)
+        made._names = tuple(names)
+        return made
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(self._names.index(key) if isinstance(key, str) else key)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._names:
+            raise AttributeError(name)
+        return self[name]
+
+    def asDict(self) -> dict[str, Any]:
+        return dict(zip(self._names, self, strict=True))
+
+    def __repr__(self) -> str:
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in zip(self._names, self, strict=True))})"
+
+
+class Result:
+    """Columns and rows, in order. It prints as a table."""
+
+    def __init__(self, columns: Sequence[str], rows: Iterable[Iterable[Any]], spark: Any = None) -> None:
+        self.columns = list(columns)
+        self._rows = [Record.of(self.columns, row) for row in rows]
+        self._spark = spark
+
+    def collect(self) -> list[Record]:
+        return list(self._rows)
+
+    def count(self) -> int:
+        return len(self._rows)
+
+    def first(self) -> Record | None:
+        return self._rows[0] if self._rows else None
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def toArrow(self) -> pa.Table:
+        import pyarrow as pa
+
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self.columns)
+        return pa.table([pa.array(values) for values in columns], names=self.columns)
+
+    def toPandas(self) -> pd.DataFrame:
+        return self.toArrow().to_pandas()
+
+    def to_spark(self, spark: SparkSession | None = None) -> DataFrame:
+        """A Spark DataFrame of the rows; starts Spark if it does not run yet."""
+        return (spark or self._spark()).createDataFrame(self.toArrow())
+
+    def show(self, n: int | None = None, truncate: bool = False) -> None:
+        from rich.console import Console
+
+        Console().print(self.rendered(n))
+
+    def rendered(self, n: int | None = None) -> Any:
+        """A rich table of the first rows."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for place, name in enumerate(self.columns):
+            numbers = all(isinstance(row[place], (int, float)) for row in self._rows) and bool(self._rows)
+            table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        for row in self._rows[:n]:
+            table.add_row(*map(shown, row))
+        return table
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=160, force_terminal=False, no_color=True)
+        with console.capture() as captured:
+            console.print(self.rendered())
+        lines = (line.rstrip() for line in captured.get().splitlines())
+        return "\n".join(line for line in lines if line)
+
+    __repr__ = __str__
+
+
+def shown(value: Any) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return str(value)

@@ -1,0 +1,212 @@
+"""A session: one user on one branch of one lake. Commands take it as their first argument."""
+
+from __future__ import annotations
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anabranch.branching.admit import admit
+from anabranch.catalog import Catalog
+from anabranch.errors import NotFound, Refused
+from anabranch.execution.session import SparkHolder
+from anabranch.model.history import Commit, Position
+from anabranch.model.names import qualified
+from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableRecord
+from anabranch.model.schema import Schema
+from anabranch.options import Limits
+
+if TYPE_CHECKING:
+    from anabranch.execution.plan import TableView
+    from anabranch.execution.spark_writer import Slots
+    from anabranch.storage.files import Files
+
+_FRAMES = 32
+
+
+@dataclass(frozen=True)
+class Ref:
+    """What a user may write to name a position; nothing at all is the session's head."""
+
+    name: str | None = None
+    version: int | None = None
+    time_us: int | None = None
+
+
+HEAD = Ref()
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """A table as it stands at a position."""
+
+    database: DatabaseRecord
+    record: TableRecord
+    schema: Schema
+    position: Position
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def name(self) -> str:
+        return qualified(self.database.name, self.record.name)
+
+
+@dataclass
+class Shared:
+    """What the sessions of one process have in common: connections, caches, reserved slots."""
+
+    catalog: Catalog
+    files: Files
+    spark: SparkHolder
+    author: str
+    limits: Limits = field(default_factory=Limits)
+    slots: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+
+
+@dataclass
+class Session:
+    """One branch of a lake; reads see its head at the moment they start."""
+
+    shared: Shared
+    branch_id: int
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.shared.catalog
+
+    def on(self, branch_id: int) -> Session:
+        return Session(self.shared, branch_id)
+
+    # --- positions ----------------------------------------------------------------------------------------------------
+
+    def head(self) -> Position:
+        branch = self.catalog.branch_by_id(self.branch_id)
+        if branch.dropped:
+            raise Refused(f"the branch '{branch.name}' of this session was dropped. USE another branch.")
+        return Position(self.branch_id, self.catalog.head(self.branch_id))
+
+    def resolve(self, ref: Ref | str | int | None) -> Position:
+        """A position of this lake, checked to exist."""
+        ref = as_ref(ref)
+        position = self.head() if ref.name is None else self.catalog.resolve(ref.name)
+        if ref.version is not None:
+            position = Position(position.branch_id, ref.version)
+            self.catalog.check(position)
+        if ref.time_us is not None:
+            position = self.catalog.position_at(position, ref.time_us)
+        return position
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def database(self, name: str, position: Position | None = None) -> DatabaseRecord:
+        position = position or self.head()
+        found = self.catalog.database(position, name)
+        if found is None:
+            known = [record.name for record in self.catalog.databases(position)]
+            raise NotFound("database", name, known, f"Create it with CREATE DATABASE {name}.")
+        return found
+
+    def find_table(self, names: Sequence[str], position: Position | None = None) -> OpenTable | None:
+        database_name, table_name = names
+        position = position or self.head()
+        database = self.catalog.database(position, database_name)
+        record = self.catalog.table(position, database.id, table_name) if database else None
+        if database is None or record is None:
+            return None
+        return OpenTable(database, record, self.catalog.schema(record.id, record.schema_id), position)
+
+    def table(self, names: Sequence[str], position: Position | None = None) -> OpenTable:
+        position = position or self.head()
+        found = self.find_table(names, position)
+        if found is None:
+            database = self.database(names[0], position)
+            known = [qualified(database.name, r.name) for r in self.catalog.tables(position, database.id)]
+            raise NotFound("table", qualified(*names), known)
+        return found
+
+    def view(self, table: OpenTable) -> TableView:
+        """Everything that a scan of the table needs."""
+        from anabranch.execution.plan import TableView
+
+        state = self.catalog.state(table.position, table.id)
+        ids = {part.schema_id for part in state.parts.values()}
+        written = {id: self.catalog.schema(table.id, id) for id in ids}
+        return TableView(table.name, table.schema, state, written, self.folder(table.id))
+
+    def folder(self, table_id: str) -> Files:
+        return self.shared.files.folder(f"data/{table_id}")
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def commit(self, base: Position, operation: str, message: str, changes: Iterable[Change], **written: Any) -> Commit:
+        """Appends one commit to the session's branch, made against `base`."""
+        if base.branch_id != self.branch_id:
+            raise Refused("a table opened at another branch or tag cannot be written. Open it on its branch.")
+        request = CommitRequest(
+            id=str(uuid.uuid4()),
+            base=base,
+            operation=operation,
+            author=self.shared.author,
+            message=message,
+            changes=tuple(changes),
+            **written,
+        )
+        return self.catalog.commit(request, admit)
+
+    def next_slot(self, table_id: str) -> int:
+        """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog."""
+        first, end, size = self.shared.slots.get(table_id, (0, 0, 4))
+        if first == end:
+            size = min(size * 2, 1024)
+            first = self.catalog.reserve_slots(table_id, size)
+            end = first + size
+        self.shared.slots[table_id] = (first + 1, end, size)
+        return first
+
+    def reserve(self, table_id: str, tasks: int, layers: int) -> Slots:
+        """Slots for a Spark job."""
+        from anabranch.execution.spark_writer import Slots
+
+        return Slots(self.catalog.reserve_slots(table_id, tasks * layers), tasks, layers)
+
+    def give_back(self, table_id: str, slots: Slots, used: Iterable[int]) -> None:
+        self.catalog.return_slots(table_id, max(used, default=slots.first - 1) + 1, slots.end)
+
+    def remember(self, key: Any, make: Any) -> Any:
+        """A Spark frame of an immutable state, made once."""
+        frames = self.shared.frames
+        if key not in frames:
+            frames[key] = make()
+            while len(frames) > _FRAMES:
+                frames.popitem(last=False)
+        frames.move_to_end(key)
+        return frames[key]
+
+
+def as_ref(ref: Ref | str | int | None) -> Ref:
+    """`'dev'`, `'dev@12'`, `12` or nothing, as a Ref."""
+    if ref is None:
+        return HEAD
+    if isinstance(ref, Ref):
+        return ref
+    if isinstance(ref, int):
+        return Ref(version=ref)
+    name, _, version = ref.partition("@")
+    if version and not version.isdigit():
+        raise NotFound("version", version, hint="A version is a number.")
+    return Ref(name or None, int(version) if version else None)
+
+
+def table_change(table: OpenTable, operation: str, **detail: Any) -> Change:
+    return Change(
+        "table",
+        table.id,
+        operation,  # type: ignore[arg-type]
+        {"name": table.name, "database": table.database.id} | {k: v for k, v in detail.items() if v is not None},
+    )

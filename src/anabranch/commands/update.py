@@ -1,0 +1,117 @@
+"""UPDATE: the old versions die, the new ones become a fresh part whose `_origin` names the row's first version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+
+from anabranch import expressions
+from anabranch.commands.delete import FrameOf
+from anabranch.commands.insert import or_discard
+from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.errors import NeedsSpark
+from anabranch.execution.plan import ScanPlan, TableView, plan_scan
+from anabranch.execution.predicate import Predicate
+from anabranch.execution.reader import ROW_ID, read_batches
+from anabranch.execution.shape import Shape, by_place
+from anabranch.execution.writer import write_parts
+from anabranch.model.part import Part
+from anabranch.model.records import TableDelta
+from anabranch.storage.arrow_types import arrow_schema
+from anabranch.storage.parquet import ORIGIN
+from anabranch.storage.row_ids import by_slot
+
+TASKS = 8192
+LAYERS = 64
+
+Values = Mapping[str, str]
+"""Physical column -> SQL text of its new value."""
+
+
+def update(session: Session, table: OpenTable, values: Values, where: Predicate | None, by_spark: FrameOf) -> int:
+    """The number of rows that changed. `by_spark` gives all columns, new values in place, then `_row_id`, `_origin`."""
+    view = session.view(table)
+    shape = by_place(table.name, table.schema, len(table.schema.columns))
+    compiled = _compiled(table, values, where)
+    plan = None if compiled is None else plan_scan(view, None, where)
+    if compiled is not None and plan is not None and plan.bytes <= session.shared.limits.local_work:
+        parts, dead = _update_here(session, table, plan, compiled, shape)
+    else:
+        parts, dead = _update_by_spark(session, table, view, shape, by_spark)
+    return _commit(session, table, parts, dead, where, sorted(values))
+
+
+def _compiled(table: OpenTable, values: Values, where: Predicate | None) -> dict[str, expressions.Compiled] | None:
+    """Physical column -> its new value as an Arrow expression; None: only Spark can evaluate something."""
+    schema = arrow_schema(table.schema.columns)
+    qualifiers = where.qualifiers if where else frozenset((table.database.name, table.record.name))
+    try:
+        if where is not None:
+            where.compiled(table.schema)
+        return {
+            physical: expressions.compile_expression(expressions.parse_expression(text), schema, aliases=qualifiers)
+            for physical, text in values.items()
+        }
+    except NeedsSpark:
+        return None
+
+
+def _update_here(
+    session: Session, table: OpenTable, plan: ScanPlan, compiled: Mapping[str, expressions.Compiled], shape: Shape
+) -> tuple[list[Part], dict[int, BitMap]]:
+    ids, changed = [], []
+    for batch in read_batches(plan, ids=True):
+        if not batch.num_rows:
+            continue
+        ids.append(batch.column(ROW_ID).to_numpy())
+        columns = [
+            compiled[column.physical](batch) if column.physical in compiled else batch.column(column.label)
+            for column in table.schema.columns
+        ]
+        rows = shape.apply(pa.table(columns, names=list(table.schema.labels)))
+        changed.append(rows.append_column(ORIGIN, batch.column(ORIGIN)))
+    if not ids:
+        return [], {}
+    merged = [pa.concat_tables(changed)]  # so that a partition's rows of all parts become one part
+    slots = lambda: session.next_slot(table.id)  # noqa: E731
+    parts = write_parts(session.folder(table.id), table.schema, merged, slots, has_origin=True)
+    return parts, by_slot(np.concatenate(ids))
+
+
+def _update_by_spark(
+    session: Session, table: OpenTable, view: TableView, shape: Shape, by_spark: FrameOf
+) -> tuple[list[Part], dict[int, BitMap]]:
+    from anabranch.execution.spark_writer import update_frame
+
+    if not view.state.parts:
+        return [], {}
+    slots = session.reserve(table.id, TASKS, LAYERS if table.schema.partitioned_by else 1)
+    report = update_frame(by_spark(), view.files, shape, slots)
+    session.give_back(table.id, slots, (part.slot for part in report.parts))
+    return report.parts, report.dead
+
+
+def _commit(
+    session: Session,
+    table: OpenTable,
+    parts: Sequence[Part],
+    dead: Mapping[int, BitMap],
+    where: Predicate | None,
+    columns: Sequence[str],
+) -> int:
+    rows = sum(map(len, dead.values()))
+    if rows:
+        predicate = where.physical(table.schema) if where else None
+        change = table_change(table, "update", rows=rows, predicate=predicate, columns=columns)
+        delta = TableDelta(table.id, tuple(parts), killed=dead)
+        message = f"{table.name}: {rows:,} rows"
+        or_discard(
+            session,
+            table,
+            parts,
+            lambda: session.commit(table.position, "UPDATE", message, [change], deltas=(delta,)),
+        )
+    return rows

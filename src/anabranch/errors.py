@@ -1,0 +1,234 @@
+"""Every error that Anabranch raises, one tree. Each class builds its own message: what failed, the name, what to do.
+
+AnabranchError
+├── NotALake                 the path holds no lake
+├── CatalogError             the catalog database failed
+│   ├── CatalogUnreachable
+│   └── CatalogVersionError  the catalog's own schema is newer than this release
+├── SqlError                 text that does not parse, with its position
+├── NotFound                 a name that nothing has; offers the nearest one that something has
+├── AlreadyExists            a name that is taken
+├── InvalidName              a name that is reserved, empty or too long
+├── UnknownOption            an option that does not exist; offers the nearest
+├── InvalidOption            an option with a value it cannot have
+├── SchemaError              a column change or type that is refused
+│   └── UnsupportedType
+├── DataError                rows that do not fit their table
+│   ├── TypeMismatch
+│   ├── ValueOutOfRange      overflow: never a wrap
+│   ├── NullViolation        NULL into NOT NULL
+│   └── ColumnMismatch       missing or extra columns
+├── ExpressionError          an expression that cannot be evaluated, or is not boolean where it must be
+│   └── NeedsSpark           an expression that only Spark can evaluate
+├── Refused                  an operation that is understood and not allowed
+├── StorageError             files
+│   ├── PartMissing
+│   ├── PartCorrupted
+│   └── StorageFull
+└── Conflict                 carries .conflicts
+    ├── CommitConflict       the head moved and the commit does not fit on it
+    └── MergeConflict
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+class AnabranchError(Exception):
+    """The root of all errors of this library."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a typo of `name` most likely meant."""
+    folded = {candidate.lower(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def quoted(name: str) -> str:
+    return f"'{name}'"
+
+
+class NotALake(AnabranchError):
+    def __init__(self, path: str, why: str = "it holds no Anabranch catalog") -> None:
+        super().__init__(f"{quoted(path)} is not a lake: {why}. Create one with `anabranch init {path}`.")
+        self.path = path
+
+
+class CatalogError(AnabranchError):
+    """The catalog database failed."""
+
+
+class CatalogUnreachable(CatalogError):
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"the catalog {quoted(url)} cannot be reached: {reason}. Check the address and that it runs.")
+
+
+class CatalogVersionError(CatalogError):
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"the catalog has schema version {found}, this release knows up to {known}. Upgrade anabranch to open it."
+        )
+
+
+class SqlError(AnabranchError):
+    """Text that does not parse; `position` counts characters from 0 in `text`."""
+
+    def __init__(self, message: str, text: str = "", position: int | None = None) -> None:
+        self.position = position
+        if position is not None and text:
+            position = min(position, len(text))
+            line = text.count("\n", 0, position) + 1
+            start = text.rfind("\n", 0, position) + 1
+            end = text.find("\n", position)
+            shown = text[start : end if end >= 0 else len(text)]
+            column = position - start
+            message = f"{message} (line {line}, column {column + 1})\n  {shown}\n  {' ' * column}^"
+        super().__init__(message)
+
+
+class NotFound(AnabranchError):
+    def __init__(self, kind: str, name: object, known: Iterable[str] = (), hint: str = "") -> None:
+        guess = nearest(str(name), known)
+        tail = f" Did you mean {quoted(guess)}?" if guess else f" {hint}" if hint else ""
+        super().__init__(f"{kind} {quoted(str(name))} does not exist.{tail}")
+        self.kind, self.name = kind, name
+
+
+class AlreadyExists(AnabranchError):
+    def __init__(self, kind: str, name: str, hint: str = "") -> None:
+        super().__init__(f"{kind} {quoted(name)} exists already.{' ' + hint if hint else ' Choose another name.'}")
+        self.kind, self.name = kind, name
+
+
+class InvalidName(AnabranchError):
+    def __init__(self, kind: str, name: str, why: str) -> None:
+        super().__init__(f"{quoted(name)} cannot name a {kind}: {why}. Choose another name.")
+
+
+class UnknownOption(AnabranchError):
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        guess = nearest(name, known)
+        tail = f"Did you mean {quoted(guess)}?" if guess else f"Known options: {', '.join(known)}."
+        super().__init__(f"option {quoted(name)} does not exist. {tail}")
+
+
+class InvalidOption(AnabranchError):
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(f"option {quoted(name)} cannot be {quoted(str(value))}: it takes {expected}.")
+
+
+class SchemaError(AnabranchError):
+    """A column change or type that is refused."""
+
+
+class UnsupportedType(SchemaError):
+    def __init__(self, type_name: str, where: str = "") -> None:
+        place = f" of {where}" if where else ""
+        super().__init__(
+            f"the type {quoted(type_name)}{place} is not supported. Use one of: tinyint, smallint, int, bigint, float, "
+            "double, decimal(p,s), string, binary, boolean, date, timestamp, timestamp_ntz, array, map, struct."
+        )
+
+
+class DataError(AnabranchError):
+    """Rows that do not fit their table."""
+
+
+class TypeMismatch(DataError):
+    def __init__(self, column: str, found: object, expected: object) -> None:
+        super().__init__(
+            f"column {quoted(column)} is {expected}, but the data is {found}. Cast it first; nothing was written."
+        )
+
+
+class ValueOutOfRange(DataError):
+    def __init__(self, column: str, type_name: object, detail: str) -> None:
+        super().__init__(f"a value does not fit column {quoted(column)} of type {type_name}: {detail}.")
+
+
+class NullViolation(DataError):
+    def __init__(self, column: str, table: str, rows: int | None = None) -> None:
+        count = f" ({rows} rows)" if rows else ""
+        super().__init__(
+            f"column {quoted(column)} of {quoted(table)} is NOT NULL, but the data holds NULL{count}. "
+            "Give a value, or DROP NOT NULL first."
+        )
+
+
+class ColumnMismatch(DataError):
+    def __init__(
+        self, table: str, missing: Sequence[str] = (), extra: Sequence[str] = (), known: Iterable[str] = ()
+    ) -> None:
+        said = []
+        if missing:
+            said.append(f"missing {', '.join(map(quoted, missing))} (NOT NULL and without default)")
+        if extra:
+            guesses = [f"{quoted(name)}{_guess(name, known)}" for name in extra]
+            said.append(f"unknown {', '.join(guesses)}")
+        super().__init__(f"the columns of the data do not fit table {quoted(table)}: {'; '.join(said)}.")
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    found = nearest(name, known)
+    return f" (did you mean {quoted(found)}?)" if found else ""
+
+
+class ExpressionError(AnabranchError):
+    """An expression that cannot be evaluated, or is not boolean where it must be."""
+
+
+class NeedsSpark(ExpressionError):
+    """An expression that only Spark can evaluate; callers with a session fall back to it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} needs Spark to be evaluated.")
+
+
+class Refused(AnabranchError):
+    """An operation that is understood and not allowed; the message says why and what to do instead."""
+
+
+class StorageError(AnabranchError):
+    """A file could not be read or written."""
+
+
+class PartMissing(StorageError):
+    def __init__(self, path: str, table: str) -> None:
+        super().__init__(
+            f"part {quoted(path)} of table {quoted(table)} is missing. Restore the file from a backup, "
+            "or RESTORE the table to a version that does not need it."
+        )
+
+
+class PartCorrupted(StorageError):
+    def __init__(self, path: str, table: str, reason: str) -> None:
+        super().__init__(
+            f"part {quoted(path)} of table {quoted(table)} cannot be read: {reason}. Restore the file from a backup, "
+            "or RESTORE the table to a version that does not need it."
+        )
+
+
+class StorageFull(StorageError):
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"no room to write {quoted(path)}: {reason}. Nothing was committed; free space and run again.")
+
+
+class Conflict(AnabranchError):
+    """Changes that do not fit together, as records."""
+
+    def __init__(self, message: str, conflicts: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = tuple(conflicts)
+
+
+class CommitConflict(Conflict):
+    """The branch moved while a statement ran, and the statement does not fit on the new head."""
+
+
+class MergeConflict(Conflict):
+    """Two branches changed the same thing."""

@@ -1,0 +1,46 @@
+"""Spark's exceptions as ours: an error that a kernel raised comes back as itself, an analysis error as SqlError."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from anabranch import errors
+
+_OURS = re.compile(r"anabranch\.errors\.(\w+): (.*?)(?:\n\s*$|\n\n|\n\tat |\Z)", re.DOTALL)
+
+
+@contextmanager
+def spark_failures(text: str = "") -> Iterator[None]:
+    from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+    try:
+        yield
+    except (ParseException, AnalysisException) as error:
+        raise errors.SqlError(_first_lines(str(error))) from error
+    except PySparkException as error:
+        raise translated(error) from error
+
+
+def translated(error: Exception) -> errors.AnabranchError:
+    """The error behind a failed job."""
+    text = str(error)
+    found = _OURS.findall(text)
+    if found:
+        name, message = found[-1]
+        kind = getattr(errors, name, errors.AnabranchError)
+        ours = kind.__new__(kind)
+        Exception.__init__(ours, message.strip())
+        return ours
+    return errors.ExpressionError(_first_lines(text))
+
+
+def _first_lines(text: str) -> str:
+    """Spark's own words without its stack trace."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith(("JVM stacktrace", "\tat ", "  at ")) or (lines and not line.strip()):
+            break
+        lines.append(line)
+    return "\n".join(lines) or text[:500]

@@ -1,0 +1,71 @@
+"""Data that users hand over: Arrow, pandas, polars, dicts, or a Spark DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.errors import DataError, TypeMismatch, ValueOutOfRange
+from anabranch.model.schema import Schema
+from anabranch.storage.arrow_types import to_arrow
+
+
+def is_spark_frame(data: Any) -> bool:
+    return type(data).__module__.startswith("pyspark.sql") and hasattr(data, "mapInArrow")
+
+
+def arrow_table(data: Any, schema: Schema | None = None) -> pa.Table:
+    """The data as an Arrow table; `schema` says what the values of plain Python objects should become."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    kind = type(data).__module__.partition(".")[0]
+    if kind == "pandas":
+        return pa.Table.from_pandas(data, preserve_index=False)
+    if kind == "polars":
+        return (data.collect() if hasattr(data, "collect") else data).to_arrow()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    if isinstance(data, Mapping):
+        return _from_columns(data, schema)
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
+        rows = list(data)
+        if all(isinstance(row, Mapping) for row in rows):
+            return _from_rows(rows, schema)
+    raise DataError(
+        f"{type(data).__name__} cannot be written: give an Arrow table, a pandas or polars DataFrame, "
+        "a list of dicts, a dict of lists, or a Spark DataFrame."
+    )
+
+
+def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema | None) -> pa.Table:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return _from_columns({name: [row.get(name) for row in rows] for name in names}, schema)
+
+
+def _from_columns(columns: Mapping[str, Sequence[Any]], schema: Schema | None) -> pa.Table:
+    arrays = [_array(name, values, schema) for name, values in columns.items()]
+    if len({len(array) for array in arrays}) > 1:
+        raise DataError("the columns of the data have different lengths.")
+    return pa.table(arrays, names=list(columns))
+
+
+def _array(name: str, values: Any, schema: Schema | None) -> pa.Array:
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    column = schema.find(name) if schema else None
+    try:
+        return pa.array(values, to_arrow(column.type) if column else None)
+    except (pa.ArrowTypeError, TypeError) as error:
+        raise TypeMismatch(name, str(error), column.type if column else "unknown") from error
+    except (pa.ArrowInvalid, OverflowError) as error:
+        if column is not None and (
+            "large" in str(error) or "precision" in str(error) or "out of" in str(error).lower()
+        ):
+            raise ValueOutOfRange(name, column.type, str(error)) from error
+        raise TypeMismatch(name, str(error), column.type if column else "unknown") from error

@@ -1,0 +1,108 @@
+"""Which parts a scan reads, and how. Pure: nothing is opened.
+
+1. Parts whose bounds exclude the predicate are skipped.
+2. What is left is read in this process if it is small; else parts under `small_part` go to kernels in bundles and the
+   others to Spark's own reader, masked where they have dead rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyroaring import BitMap
+
+from anabranch import expressions
+from anabranch.execution.predicate import Predicate
+from anabranch.model.part import Part
+from anabranch.model.schema import Column, Schema
+from anabranch.model.state import TableState
+from anabranch.options import Limits
+from anabranch.storage.files import Files
+from anabranch.storage.statistics import bounds_by_label
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table at a version: its schema, its state, where its files are, and the schemas its parts were written with."""
+
+    name: str
+    schema: Schema
+    state: TableState
+    written: Mapping[int, Schema]
+    files: Files
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """The parts that can hold a wanted row, of the columns asked for."""
+
+    view: TableView
+    columns: tuple[Column, ...]
+    parts: tuple[Part, ...]
+    skipped: int
+    where: Predicate | None
+
+    def dead(self, part: Part) -> BitMap | None:
+        return self.view.state.dead.get(part.slot)
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The ways that a plan's parts take; each part takes exactly one."""
+
+    local: tuple[Part, ...] = ()
+    bundled: tuple[Part, ...] = ()
+    native: tuple[Part, ...] = ()
+    masked: tuple[Part, ...] = ()
+
+
+def plan_scan(view: TableView, labels: Sequence[str] | None = None, where: Predicate | None = None) -> ScanPlan:
+    """`where` is a predicate that the reader's rows will be filtered by anyway; here it only skips parts."""
+    columns = view.schema.select(labels)
+    parts = tuple(view.state.parts.values())
+    kept = parts
+    if where is not None and parts:
+        bounds = where.bounds(view.schema)
+        if bounds:
+            asked = view.schema.select(sorted({bound.column for bound in bounds}))
+            stats = [bounds_by_label(part, view.written[part.schema_id], asked) for part in parts]
+            flags = expressions.select_parts(bounds, stats)
+            kept = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
+    alive = tuple(part for part in kept if view.state.dead_in(part) < part.rows)
+    return ScanPlan(view, columns, alive, len(parts) - len(alive), where)
+
+
+def choose_paths(plan: ScanPlan, limits: Limits, *, native: bool) -> Paths:
+    """`native`: Spark's reader can open this storage."""
+    if plan.bytes <= limits.local_scan:
+        return Paths(local=plan.parts)
+    small = tuple(part for part in plan.parts if part.bytes < limits.small_part or not native)
+    large = tuple(part for part in plan.parts if part.bytes >= limits.small_part and native)
+    return Paths(
+        bundled=small,
+        native=tuple(part for part in large if not plan.dead(part)),
+        masked=tuple(part for part in large if plan.dead(part)),
+    )
+
+
+def bundles(parts: Sequence[Part], size: int, least: int) -> list[tuple[Part, ...]]:
+    """Parts in groups of about `size` bytes, but at least `least` groups where there are parts for them."""
+    size = max(1, min(size, sum(part.bytes for part in parts) // max(least, 1)))
+    groups: list[list[Part]] = []
+    filled = size
+    for part in parts:
+        if filled >= size:
+            groups.append([])
+            filled = 0
+        groups[-1].append(part)
+        filled += part.bytes
+    return [tuple(group) for group in groups]

@@ -1,0 +1,57 @@
+"""The Spark session: the user's own, the running one, or a local one that starts when something first needs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.driver.memory": "4g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": str(max(2, (os.cpu_count() or 2) * 2)),
+}
+
+
+class SparkHolder:
+    """Gives the session, and remembers whether it was needed at all."""
+
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        self._spark = spark
+
+    @property
+    def running(self) -> bool:
+        return self._spark is not None
+
+    def __call__(self) -> SparkSession:
+        if self._spark is None:
+            self._spark = _started()
+        return self._spark
+
+
+def _started() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    # Workers must run the Python that has pyarrow and this package.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("anabranch")
+    if not os.environ.get("SPARK_REMOTE") and not os.environ.get("MASTER"):
+        builder = builder.master("local[*]")
+    warehouse = os.path.join(tempfile.gettempdir(), "anabranch-spark-warehouse")
+    for name, value in (_SETTINGS | {"spark.sql.warehouse.dir": warehouse}).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    return spark

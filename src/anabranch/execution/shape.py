@@ -1,0 +1,125 @@
+"""Incoming rows as the rows of a table: columns found by name or by place, types assigned, defaults and NOT NULL checked.
+
+A `Shape` is decided once from the incoming schema and then applied to any number of batches, here or in a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch import expressions
+from anabranch.errors import ColumnMismatch, DataError, NullViolation
+from anabranch.model import types
+from anabranch.model.names import fold
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType
+from anabranch.storage.arrow_types import to_arrow
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`sources`: for every column of the schema its place in the incoming data, or None: its write default.
+
+    `fixed`: physical column -> SQL text of a constant that stands for it in every row (a static partition value).
+    """
+
+    table: str
+    schema: Schema
+    sources: tuple[int | None, ...]
+    fixed: Mapping[str, str]
+
+    def apply(self, data: pa.Table) -> pa.Table:
+        arrays = []
+        for column, source in zip(self.schema.columns, self.sources, strict=True):
+            if source is None:
+                array = pa.chunked_array([pa.repeat(self._constant(column), data.num_rows)])
+            else:
+                array = _assigned(data.column(source), column)
+            _check_nulls(array, column.type, column.nullable, column.label, self.table)
+            arrays.append(array)
+        return pa.table(arrays, names=list(self.schema.labels))
+
+    def _constant(self, column: Column) -> pa.Scalar:
+        text = self.fixed.get(column.physical, column.write_default)
+        target = to_arrow(column.type)
+        if text is None:
+            return pa.scalar(None, target)
+        return expressions.constant(expressions.parse_expression(text), target)
+
+
+def by_name(table: str, schema: Schema, names: Sequence[str]) -> Shape:
+    """Columns meet by label. A column that the data lacks gets its default; it must have one or allow NULL."""
+    places: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if fold(name) in places:
+            raise DataError(f"the data for table '{table}' has the column '{name}' twice.")
+        places[fold(name)] = place
+    extra = [name for name in names if schema.find(name) is None]
+    missing = [
+        column.label
+        for column in schema.columns
+        if fold(column.label) not in places and not column.nullable and column.write_default is None
+    ]
+    if extra or missing:
+        raise ColumnMismatch(table, missing, extra, schema.labels)
+    return Shape(table, schema, tuple(places.get(fold(column.label)) for column in schema.columns), {})
+
+
+def by_place(
+    table: str,
+    schema: Schema,
+    count: int,
+    columns: Sequence[str] | None = None,
+    fixed: Mapping[str, str] | None = None,
+) -> Shape:
+    """The data's columns fill the listed ones, or all that are not fixed, in order."""
+    fixed = dict(fixed or {})
+    if columns is None:
+        targets = [column for column in schema.columns if column.physical not in fixed]
+    else:
+        targets = [schema.column(label) for label in columns]
+        _check_list(table, schema, targets, fixed)
+    if count != len(targets):
+        labels = ", ".join(column.label for column in targets)
+        raise DataError(f"table '{table}' takes {len(targets)} columns here ({labels}), but the data has {count}.")
+    places = {column.physical: place for place, column in enumerate(targets)}
+    return Shape(table, schema, tuple(places.get(column.physical) for column in schema.columns), fixed)
+
+
+def _check_list(table: str, schema: Schema, targets: Sequence[Column], fixed: Mapping[str, str]) -> None:
+    listed = [column.physical for column in targets]
+    for physical in listed:
+        if listed.count(physical) > 1 or physical in fixed:
+            label = schema.physical(physical).label  # type: ignore[union-attr]
+            raise DataError(f"the column '{label}' of table '{table}' is given twice.")
+    missing = [
+        column.label
+        for column in schema.columns
+        if column.physical not in listed
+        and column.physical not in fixed
+        and not column.nullable
+        and column.write_default is None
+    ]
+    if missing:
+        raise ColumnMismatch(table, missing)
+
+
+def _assigned(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+    target = to_arrow(column.type)
+    return data if data.type == target else expressions.assign(data, data.type, target, column.label)
+
+
+def _check_nulls(data: pa.ChunkedArray | pa.Array, type_: DataType, nullable: bool, label: str, table: str) -> None:
+    if not nullable and data.null_count:
+        raise NullViolation(label, table, data.null_count)
+    if isinstance(type_, types.Struct) and any(
+        not f.nullable or isinstance(f.type, types.Struct) for f in type_.fields
+    ):
+        present = data.filter(data.is_valid()) if data.null_count else data
+        for place, field in enumerate(type_.fields):
+            inner = pc.struct_field(present, [place])
+            _check_nulls(inner, field.type, field.nullable, f"{label}.{field.label}", table)

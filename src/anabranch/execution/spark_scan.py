@@ -1,0 +1,131 @@
+"""A scan as a Spark DataFrame: the union of the ways that a plan's parts take.
+
+local    read here, given to Spark as a local relation of known size
+bundled  small parts, read by kernels, several a task
+native   Spark's own Parquet reader
+masked   the same, with dead rows hidden by a broadcast bitmap
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from anabranch.execution import masks
+from anabranch.execution.plan import Paths, ScanPlan, bundles, choose_paths
+from anabranch.execution.reader import ROW_ID, PartReader, read_table
+from anabranch.execution.spark_types import label_schema, read_schema
+from anabranch.model import types
+from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.schema import Column
+from anabranch.model.types import quote_identifier
+from anabranch.options import Limits
+from anabranch.storage.parquet import ORIGIN
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+_LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+_LEAST_TASKS = 4
+
+
+def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool = False) -> DataFrame:
+    """Rows of a plan under their labels; `ids` adds `_row_id` and `_origin`."""
+    paths = choose_paths(plan, limits, native=plan.view.files.is_local)
+    frames = []
+    if paths.native:
+        frames.append(_native(spark, plan, paths.native, ids=ids, masked=False))
+    if paths.masked:
+        frames.append(_native(spark, plan, paths.masked, ids=ids, masked=True))
+    if paths.bundled:
+        frames.append(_bundled(spark, plan, paths.bundled, limits, ids=ids))
+    if not frames:
+        return _local(spark, plan, ids=ids)
+    return reduce(lambda left, right: left.unionByName(right), frames)
+
+
+def describe_paths(plan: ScanPlan, limits: Limits) -> Paths:
+    return choose_paths(plan, limits, native=plan.view.files.is_local)
+
+
+def _local(spark: SparkSession, plan: ScanPlan, *, ids: bool) -> DataFrame:
+    return spark.createDataFrame(read_table(plan, ids=ids), schema=_output(plan, ids=ids))
+
+
+def _output(plan: ScanPlan, *, ids: bool):  # type: ignore[no-untyped-def]
+    schema = label_schema(plan.columns)
+    return schema.add(ROW_ID, "long").add(ORIGIN, "long") if ids else schema
+
+
+def _bundled(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], limits: Limits, *, ids: bool) -> DataFrame:
+    """One task a bundle. The range has as many ids as there are rows, so that Spark's estimate of the size is right
+    (it would broadcast a table that it takes for tiny); all but the first id of every partition are filtered away."""
+    reader = PartReader.of(plan, ids=ids)
+    tasks = [[(part, plan.dead(part)) for part in group] for group in bundles(parts, limits.bundle, _LEAST_TASKS)]
+    step = max(1, -(-sum(part.rows for part in parts) // len(tasks)))
+
+    def kernel(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for first in batch.column(0).to_numpy():
+                for part, dead in tasks[first // step]:
+                    for table in reader.groups(part, dead):
+                        yield from table.to_batches()
+
+    chosen = spark.range(0, step * len(tasks), 1, len(tasks)).where(f"id % {step} = 0")
+    return chosen.mapInArrow(kernel, _output(plan, ids=ids))
+
+
+def _native(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], *, ids: bool, masked: bool) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    files = plan.view.files
+    schema = read_schema(plan.columns)
+    if ids:
+        schema = schema.add(ORIGIN, "long")
+    if ids or masked:
+        schema = schema.add(masks.SLOT, "long")
+    reader = spark.read.schema(schema).option("__globPaths__", "false")
+    if ids or masked:
+        reader = reader.option("basePath", files.spark_url())
+    frame = _listed(spark, reader, [files.spark_url(part.path) for part in parts])
+    if not (ids or masked):
+        return frame.select(*[_labelled(column) for column in plan.columns])
+    frame = frame.select("*", F.col("_metadata.row_index").alias(masks.POSITION))
+    if masked:
+        dead = [(part, found) for part in parts if (found := plan.dead(part))]
+        frame = masks.hide(frame, spark, dead)
+    columns = [_labelled(column) for column in plan.columns]
+    if ids:
+        row_id = F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | {masks.POSITION}")
+        columns += [row_id.alias(ROW_ID), F.coalesce(F.col(ORIGIN), row_id).alias(ORIGIN)]
+    return frame.select(*columns)
+
+
+def _listed(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type: ignore[no-untyped-def]
+    """Above the threshold Spark lists files by a job of its own, which takes seconds for a thousand files."""
+    before = spark.conf.get(_LISTING)
+    if len(paths) < int(before):
+        return reader.parquet(*paths)
+    spark.conf.set(_LISTING, str(len(paths) + 1))
+    try:
+        return reader.parquet(*paths)
+    finally:
+        spark.conf.set(_LISTING, before)
+
+
+def _labelled(column: Column) -> SparkColumn:
+    """A file's column under its label; struct fields are renamed by a cast, which goes by place."""
+    from pyspark.sql import functions as F
+
+    found = F.col("`" + column.physical.replace("`", "``") + "`")
+    if types.renames_fields(column.type):
+        found = found.cast(label_schema((column,)).fields[0].dataType)
+    return found.alias(column.label)
+
+
+def quoted(labels: Sequence[str]) -> list[str]:
+    return [quote_identifier(label) for label in labels]

@@ -1,0 +1,80 @@
+"""Anabranch types as Spark's, by way of the JSON that Spark itself uses for schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import AnabranchError, UnsupportedType
+from anabranch.model import types
+from anabranch.model.schema import Column
+from anabranch.model.types import DataType
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+_SPARK = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
+
+
+def type_json(type_: DataType) -> Any:
+    if isinstance(type_, types.Array):
+        return {"type": "array", "elementType": type_json(type_.element), "containsNull": True}
+    if isinstance(type_, types.Map):
+        key, value = type_json(type_.key), type_json(type_.value)
+        return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+    if isinstance(type_, types.Struct):
+        return {"type": "struct", "fields": [_field(f.label, f.type) for f in type_.fields]}
+    return _SPARK.get(str(type_), str(type_))
+
+
+def _field(name: str, type_: DataType, metadata: dict[str, str] | None = None) -> dict[str, Any]:
+    return {"name": name, "type": type_json(type_), "nullable": True, "metadata": metadata or {}}
+
+
+def read_schema(columns: Sequence[Column]) -> StructType:
+    """What Spark's reader is told: physical names, today's types, and the defaults of columns that a file lacks."""
+    return _struct([_field(c.physical, types.physical_type(c.type), _default(c)) for c in columns])
+
+
+def label_schema(columns: Sequence[Column]) -> StructType:
+    return _struct([_field(c.label, c.type) for c in columns])
+
+
+def _struct(fields: list[dict[str, Any]]) -> StructType:
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson({"type": "struct", "fields": fields})
+
+
+def _default(column: Column) -> dict[str, str]:
+    if column.initial_default is None:
+        return {}
+    return {"EXISTS_DEFAULT": column.initial_default, "CURRENT_DEFAULT": column.initial_default}
+
+
+_OURS = {spark: ours for ours, spark in _SPARK.items()}
+
+
+def from_spark(schema: StructType, *, lenient: bool = False) -> list[tuple[str, DataType | None]]:
+    """Labels and types of a frame. `lenient`: a column of NULLs has the type None instead of an error."""
+    return [
+        (field["name"], None if lenient and field["type"] == "void" else _from_json(field["type"], field["name"]))
+        for field in schema.jsonValue()["fields"]
+    ]
+
+
+def _from_json(body: Any, where: str) -> DataType:
+    if isinstance(body, str):
+        try:
+            return types.parse_type(_OURS.get(body, body))
+        except AnabranchError as error:
+            raise UnsupportedType(body, f"column '{where}'") from error
+    kind = body["type"]
+    if kind == "array":
+        return types.Array(_from_json(body["elementType"], where))
+    if kind == "map":
+        return types.Map(_from_json(body["keyType"], where), _from_json(body["valueType"], where))
+    if kind == "struct":
+        fields = [(f["name"], _from_json(f["type"], f"{where}.{f['name']}")) for f in body["fields"]]
+        return types.Struct(tuple(types.StructField(name, type_, name) for name, type_ in fields))
+    raise UnsupportedType(kind, f"column '{where}'")

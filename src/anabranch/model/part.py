@@ -1,0 +1,65 @@
+"""Parts: immutable Parquet files, and what the catalog knows of them.
+
+A fresh part has a slot, a number unique in its table on all branches; its rows' ids are `slot << 32 | position`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+POSITION_BITS = 32
+MAX_SLOT = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file that is never changed. `stats` and `partition` are JSON text, decoded only when something asks."""
+
+    id: str
+    slot: int
+    schema_id: int
+    rows: int
+    bytes: int
+    stats: str = "{}"
+    partition: str | None = None
+    has_origin: bool = False
+
+    @property
+    def path(self) -> str:
+        """Relative to its table's folder; Spark reads the slot from it as a partition constant."""
+        return f"slot={self.slot}/{self.id}.parquet"
+
+    @property
+    def partition_values(self) -> Mapping[str, Any]:
+        """Physical partition column -> encoded value (see storage.statistics)."""
+        return {} if self.partition is None else json.loads(self.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStats:
+    """Bounds of one column in one part, encoded as JSON values; None: unknown. A NaN maximum stands as 'NaN'."""
+
+    min: Any
+    max: Any
+    nulls: int | None
+    rows: int
+
+
+@lru_cache(maxsize=65536)
+def _decoded(stats: str) -> dict[str, Any]:
+    return json.loads(stats)
+
+
+def column_stats(part: Part) -> Mapping[str, ColumnStats]:
+    """Physical column -> bounds."""
+    columns = _decoded(part.stats).get("columns", {})
+    return {name: ColumnStats(low, high, nulls, part.rows) for name, (low, high, nulls) in columns.items()}
+
+
+def row_groups(part: Part) -> tuple[int, ...]:
+    """Rows of each row group, in order."""
+    return tuple(_decoded(part.stats).get("row_groups", (part.rows,)))

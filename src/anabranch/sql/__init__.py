@@ -1,0 +1,34 @@
+"""Text to statements, and queries prepared for Spark. Pure: no catalog, no Spark, no Arrow."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anabranch.sql.parser import parse
+    from anabranch.sql.query import PreparedQuery, TableUse, prepare
+    from anabranch.sql.refs import Name, Ref
+    from anabranch.sql.splice import splice
+    from anabranch.sql.tokens import split
+
+__all__ = ["Name", "PreparedQuery", "Ref", "TableUse", "parse", "prepare", "splice", "split"]
+
+_HOMES = {
+    "Name": "refs",
+    "PreparedQuery": "query",
+    "Ref": "refs",
+    "TableUse": "query",
+    "parse": "parser",
+    "prepare": "query",
+    "splice": "splice",
+    "split": "tokens",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

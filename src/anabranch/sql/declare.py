@@ -1,0 +1,82 @@
+"""Names and column declarations that Python code hands over as text or as Arrow schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anabranch.commands.columns import ColumnSpec
+from anabranch.errors import SchemaError, SqlError
+from anabranch.model.types import DataType, parse_type
+from anabranch.sql import refs
+from anabranch.sql import statements as s
+from anabranch.sql.cursor import Cursor
+from anabranch.sql.parser import parse
+from anabranch.sql.run import column_spec
+
+
+def table_name(text: str) -> refs.Name:
+    """`database.table`, perhaps with `@ref`."""
+    cursor = Cursor(text)
+    name = refs.table_name(cursor)
+    cursor.end()
+    return name
+
+
+def table_parts(text: str) -> tuple[str, ...]:
+    name = table_name(text)
+    if name.ref is not None:
+        raise SqlError(f"'{text}': a ref cannot stand here; use lake.on(branch)", text, 0)
+    return name.parts
+
+
+def columns_of(schema: Any) -> tuple[list[ColumnSpec], Sequence[str]]:
+    """Columns, and the primary key that a text declares."""
+    if isinstance(schema, str):
+        parsed = parse(f"CREATE TABLE d.t ({schema})")
+        assert isinstance(parsed, s.CreateTable)
+        return [column_spec(definition) for definition in parsed.columns], parsed.primary_key
+    if isinstance(schema, Mapping):
+        return [ColumnSpec((name,), as_type(type_)) for name, type_ in schema.items()], ()
+    if type(schema).__module__.startswith("pyarrow"):
+        from anabranch.storage.arrow_types import from_arrow
+
+        return [ColumnSpec((f.name,), from_arrow(f.type, f"column '{f.name}'"), f.nullable) for f in schema], ()
+    if type(schema).__module__.startswith("pyspark"):
+        from anabranch.execution.spark_types import from_spark
+
+        return [ColumnSpec((name,), type_) for name, type_ in from_spark(schema) if type_ is not None], ()
+    raise SchemaError(f"{type(schema).__name__} is not a schema: give SQL columns, an Arrow schema or a mapping.")
+
+
+def as_type(type_: Any) -> DataType:
+    """A type by its SQL name, as an Arrow type, or as it is."""
+    if isinstance(type_, DataType):
+        return type_
+    if isinstance(type_, str):
+        return parse_type(type_)
+    from anabranch.storage.arrow_types import from_arrow
+
+    return from_arrow(type_)
+
+
+def column_path(text: str) -> tuple[str, ...]:
+    """`a`, or `a.b` for a field; a name that needs backquotes in SQL needs them here."""
+    cursor = Cursor(text)
+    path = cursor.path("a column name")
+    cursor.end()
+    return tuple(path)
+
+
+def sql_literal(value: Any) -> str:
+    """A Python value as a SQL literal."""
+    import pyarrow as pa
+
+    from anabranch.expressions import literal_sql
+
+    return literal_sql(pa.scalar(value))
+
+
+def sql_text(value: Any) -> str:
+    """Text is an expression; any other value is a literal."""
+    return value if isinstance(value, str) else sql_literal(value)

@@ -1,0 +1,248 @@
+"""Statements that change rows: INSERT, DELETE, UPDATE, TRUNCATE, CREATE TABLE AS SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch import expressions
+from anabranch.commands import partitions
+from anabranch.commands.columns import ColumnSpec
+from anabranch.commands.delete import delete
+from anabranch.commands.insert import (
+    EVERYTHING,
+    Overwrite,
+    insert_arrow,
+    insert_frame,
+    or_discard,
+    write_by_spark,
+)
+from anabranch.commands.result import Result
+from anabranch.commands.session import OpenTable, Session
+from anabranch.commands.tables import TableSpec, commit_new, prepare_table, refuse_taken
+from anabranch.commands.update import update
+from anabranch.errors import DataError, NeedsSpark, Refused, SqlError
+from anabranch.execution.predicate import Predicate
+from anabranch.execution.reader import ROW_ID
+from anabranch.execution.shape import Shape, by_name, by_place
+from anabranch.model.records import TableDelta
+from anabranch.model.types import quote_identifier
+from anabranch.sql import statements as s
+from anabranch.sql.frames import run_query
+from anabranch.storage.arrow_types import to_arrow
+from anabranch.storage.parquet import ORIGIN
+
+Frames = Mapping[str, Any]
+
+
+def writable(session: Session, name: Any) -> tuple[Session, OpenTable]:
+    """The table that a statement changes, and the session on its branch."""
+    if name.ref is not None and name.ref.name is not None:
+        position = session.catalog.resolve(name.ref.name)
+        branch = session.catalog.branch_by_id(position.branch_id)
+        if branch.name.lower() != name.ref.name.lower():
+            raise Refused(f"'{name.ref.name}' is a tag: tags cannot be written. Name a branch.")
+        session = session.on(position.branch_id)
+    return session, session.table(name.parts)
+
+
+# --- INSERT -----------------------------------------------------------------------------------------------------------
+
+
+def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames) -> Result:
+    session, table = writable(session, statement.name)
+    overwrite = _overwrite(table, statement)
+    fixed = _fixed(table, statement)
+    if isinstance(statement.source, s.Values):
+        rows = _values_here(table, statement, fixed)
+        if rows is not None:
+            shape = by_place(table.name, table.schema, rows.num_columns, statement.columns, fixed)
+            return _rows_result("rows_inserted", insert_arrow(session, table, [rows], shape, overwrite))
+    text = _as_query(statement)
+    frame = run_query(session, text, args, frames)
+    if statement.by_name:
+        shape = by_name(table.name, table.schema, frame.columns)
+    else:
+        shape = by_place(table.name, table.schema, len(frame.columns), statement.columns, fixed)
+    check_frame(frame, shape)
+    return _rows_result("rows_inserted", insert_frame(session, table, frame, shape, overwrite))
+
+
+def check_frame(frame: Any, shape: Shape) -> None:
+    """Types that cannot be assigned are refused before a job starts, on an empty table of the frame's types."""
+    from anabranch.execution.spark_types import from_spark
+
+    types = from_spark(frame.schema, lenient=True)
+    empty = [pa.array([], pa.null() if type_ is None else to_arrow(type_)) for _, type_ in types]
+    if empty:
+        shape.apply(pa.table(empty, names=[f"c{place}" for place in range(len(empty))]))
+
+
+def _values_here(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]) -> pa.Table | None:
+    """VALUES of constants, without Spark; None if one of them needs it."""
+    assert isinstance(statement.source, s.Values)
+    rows = statement.source.rows
+    targets = (
+        [column for column in table.schema.columns if column.physical not in fixed]
+        if statement.columns is None
+        else [table.schema.column(label) for label in statement.columns]
+    )
+    for row in rows:
+        if len(row) != len(targets):
+            raise DataError(
+                f"'{table.name}' takes {len(targets)} values here ({', '.join(c.label for c in targets)}), "
+                f"but a row of VALUES has {len(row)}."
+            )
+    arrays = []
+    try:
+        for place, column in enumerate(targets):
+            type_ = to_arrow(column.type)
+            default = column.write_default or "NULL"
+            texts = [default if isinstance(row[place], s.Default) else row[place] for row in rows]
+            known: dict[str, pa.Scalar] = {}
+            for text in texts:
+                if text not in known:
+                    known[text] = expressions.constant(expressions.parse_expression(text), type_, column=column.label)
+            arrays.append(pa.array([known[text].as_py() for text in texts], type_))
+    except NeedsSpark:
+        return None
+    return pa.table(arrays, names=[column.label for column in targets])
+
+
+def _as_query(statement: s.Insert) -> str:
+    if not isinstance(statement.source, s.Values):
+        return statement.source
+    rows = statement.source.rows
+    if any(isinstance(value, s.Default) for row in rows for value in row):
+        raise SqlError("DEFAULT beside an expression that only Spark can evaluate: list the columns without it instead")
+    return "VALUES " + ", ".join("(" + ", ".join(map(str, row)) + ")" for row in rows)
+
+
+def _fixed(table: OpenTable, statement: s.Insert) -> dict[str, str]:
+    """Static partition values: physical column -> SQL text."""
+    given = {label: text for label, text in (statement.partition or {}).items() if text is not None}
+    partitions.scope(table, given) if statement.partition else None
+    return {table.schema.column(label).physical: text for label, text in given.items()}
+
+
+def _overwrite(table: OpenTable, statement: s.Insert) -> Overwrite | None:
+    if not statement.overwrite:
+        return None
+    if statement.partition is None:
+        return EVERYTHING
+    static = {label: text for label, text in statement.partition.items() if text is not None}
+    partitions.scope(table, dict.fromkeys(statement.partition, "NULL"))  # every name must be a partition column
+    return Overwrite(partitions.scope(table, static), dynamic=len(static) < len(table.schema.partitioned_by))
+
+
+# --- DELETE and UPDATE ------------------------------------------------------------------------------------------------
+
+
+def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames) -> Result:
+    session, table = writable(session, statement.name)
+    where = _predicate(table, statement.where, statement.alias)
+    query = _rows_to_delete(table, statement)
+    rows = delete(session, table, where, lambda: run_query(session, query, args, frames, ids_for_first=True))
+    return _rows_result("rows_deleted", rows)
+
+
+def run_update(session: Session, statement: s.Update, args: Any, frames: Frames) -> Result:
+    session, table = writable(session, statement.name)
+    where = _predicate(table, statement.where, statement.alias)
+    values = _assigned(table, statement)
+    query = _rows_to_update(table, statement, values)
+    frame = lambda: run_query(session, query, args, frames, ids_for_first=True)  # noqa: E731
+    return _rows_result("rows_updated", update(session, table, values, where, frame))
+
+
+def explained(session: Session, statement: s.Delete | s.Update) -> str:
+    """The query that finds the rows to change, as EXPLAIN shows it."""
+    _, table = writable(session, statement.name)
+    if isinstance(statement, s.Delete):
+        return _rows_to_delete(table, statement)
+    return _rows_to_update(table, statement, _assigned(table, statement))
+
+
+def _rows_to_delete(table: OpenTable, statement: s.Delete) -> str:
+    return f"SELECT `{ROW_ID}` {_source(table, statement.alias, statement.where)}"
+
+
+def _rows_to_update(table: OpenTable, statement: s.Update, values: Mapping[str, str]) -> str:
+    """All columns, new values in their places, then the row's ids."""
+    alias = quote_identifier(statement.alias or table.record.name)
+    columns = [
+        f"({values[c.physical]}) AS {quote_identifier(c.label)}" if c.physical in values
+        else f"{alias}.{quote_identifier(c.label)} AS {quote_identifier(c.label)}"
+        for c in table.schema.columns
+    ]  # fmt: skip
+    source = _source(table, statement.alias, statement.where)
+    return f"SELECT {', '.join(columns)}, {alias}.`{ROW_ID}`, {alias}.`{ORIGIN}` {source}"
+
+
+def _assigned(table: OpenTable, statement: s.Update) -> dict[str, str]:
+    """Physical column -> the text of its new value."""
+    values: dict[str, str] = {}
+    qualifiers = {name.lower() for name in (statement.alias, table.record.name, table.database.name) if name}
+    for path, text in statement.assignments:
+        names = list(path)
+        while len(names) > 1 and names[0].lower() in qualifiers and table.schema.find(names[0]) is None:
+            names = names[1:]
+        column = table.schema.column(names[0])
+        if len(names) > 1:
+            raise Refused(f"'{'.'.join(path)}' is a field: assign the whole column '{column.label}' with named_struct.")
+        if column.physical in values:
+            raise SqlError(f"the column '{column.label}' is assigned twice")
+        values[column.physical] = (column.write_default or "NULL") if isinstance(text, s.Default) else text
+    return values
+
+
+def _predicate(table: OpenTable, where: str | None, alias: str | None) -> Predicate | None:
+    if where is None:
+        return None
+    return Predicate(where, frozenset({alias} if alias else {table.database.name, table.record.name}))
+
+
+def _source(table: OpenTable, alias: str | None, where: str | None) -> str:
+    names = f"`{_escaped(table.database.name)}`.`{_escaped(table.record.name)}`"
+    called = quote_identifier(alias or table.record.name)
+    return f"FROM {names} AS {called}" + (f" WHERE {where}" if where else "")
+
+
+def _escaped(name: str) -> str:
+    return name.replace("`", "``")
+
+
+def run_truncate(session: Session, statement: s.TruncateTable) -> Result:
+    session, table = writable(session, statement.name)
+    before = session.catalog.state(table.position, table.id).rows
+    commit = partitions.truncate(session, table, statement.partition)
+    after = 0 if commit is None else session.catalog.state(session.head(), table.id).rows
+    return _rows_result("rows_deleted", before - after if commit else 0)
+
+
+# --- CREATE TABLE AS --------------------------------------------------------------------------------------------------
+
+
+def run_create_as(session: Session, statement: s.CreateTable, args: Any, frames: Frames) -> Result:
+    from anabranch.execution.spark_types import from_spark
+
+    assert statement.query is not None
+    head = session.head()
+    names = statement.name.parts
+    if refuse_taken(session, names, head, if_not_exists=statement.if_not_exists):
+        return _rows_result("rows_inserted", 0)
+    frame = run_query(session, statement.query, args, frames)
+    columns = [ColumnSpec((label,), type_) for label, type_ in from_spark(frame.schema)]
+    spec = TableSpec(columns, statement.primary_key, statement.partitioned_by, statement.properties, statement.comment)
+    table = prepare_table(session, names, spec, head)
+    shape = by_place(table.name, table.schema, len(columns))
+    parts = write_by_spark(session, table, frame, shape)
+    delta = TableDelta(table.id, tuple(parts))
+    or_discard(session, table, parts, lambda: commit_new(session, table, delta))
+    return _rows_result("rows_inserted", sum(part.rows for part in parts))
+
+
+def _rows_result(name: str, rows: int) -> Result:
+    return Result([name], [[rows]])

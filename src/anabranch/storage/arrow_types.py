@@ -1,0 +1,87 @@
+"""Anabranch types and Arrow types, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from anabranch.errors import UnsupportedType
+from anabranch.model import types
+from anabranch.model.schema import Column
+from anabranch.model.types import DataType
+
+_ARROW: dict[DataType, pa.DataType] = {
+    types.TINYINT: pa.int8(),
+    types.SMALLINT: pa.int16(),
+    types.INT: pa.int32(),
+    types.BIGINT: pa.int64(),
+    types.FLOAT: pa.float32(),
+    types.DOUBLE: pa.float64(),
+    types.STRING: pa.string(),
+    types.BINARY: pa.binary(),
+    types.BOOLEAN: pa.bool_(),
+    types.DATE: pa.date32(),
+    types.TIMESTAMP: pa.timestamp("us", "UTC"),
+    types.TIMESTAMP_NTZ: pa.timestamp("us"),
+}
+_SAME = {arrow: ours for ours, arrow in _ARROW.items()} | {
+    pa.large_string(): types.STRING,
+    pa.string_view(): types.STRING,
+    pa.large_binary(): types.BINARY,
+    pa.binary_view(): types.BINARY,
+    pa.uint8(): types.SMALLINT,
+    pa.uint16(): types.INT,
+    pa.uint32(): types.BIGINT,
+    pa.float16(): types.FLOAT,
+    pa.date64(): types.DATE,
+}
+
+
+def to_arrow(type_: DataType) -> pa.DataType:
+    """The Arrow type that holds a column of this type; struct fields go by their labels."""
+    found = _ARROW.get(type_)
+    if found is not None:
+        return found
+    if isinstance(type_, types.Decimal):
+        return pa.decimal128(type_.precision, type_.scale)
+    if isinstance(type_, types.Array):
+        return pa.list_(pa.field("element", to_arrow(type_.element), type_.contains_null))
+    if isinstance(type_, types.Map):
+        item = pa.field("value", to_arrow(type_.value), type_.contains_null)
+        return pa.map_(pa.field("key", to_arrow(type_.key), nullable=False), item)
+    assert isinstance(type_, types.Struct)
+    return pa.struct([pa.field(f.label, to_arrow(f.type), f.nullable) for f in type_.fields])
+
+
+def from_arrow(type_: pa.DataType, where: str = "") -> DataType:
+    """The column type that a table made from such data has."""
+    found = _SAME.get(type_)
+    if found is not None:
+        return found
+    if pa.types.is_dictionary(type_):
+        return from_arrow(type_.value_type, where)
+    if pa.types.is_timestamp(type_):
+        return types.TIMESTAMP if type_.tz else types.TIMESTAMP_NTZ
+    if pa.types.is_decimal(type_) and type_.precision <= 38 and 0 <= type_.scale <= type_.precision:
+        return types.Decimal(type_.precision, type_.scale)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_):
+        return types.Array(from_arrow(type_.value_type, where), type_.value_field.nullable)
+    if pa.types.is_map(type_):
+        value = type_.item_field
+        return types.Map(from_arrow(type_.key_type, where), from_arrow(value.type, where), value.nullable)
+    if pa.types.is_struct(type_) and type_.num_fields:
+        return types.Struct(
+            tuple(types.StructField(f.name, from_arrow(f.type, f"{where}.{f.name}"), f.name, f.nullable) for f in type_)
+        )
+    raise UnsupportedType(str(type_), where)
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    """What users see: labels."""
+    return pa.schema([pa.field(c.label, to_arrow(c.type), c.nullable) for c in columns])
+
+
+def file_schema(columns: Sequence[Column]) -> pa.Schema:
+    """What files hold: physical names."""
+    return pa.schema([pa.field(c.physical, to_arrow(types.physical_type(c.type)), c.nullable) for c in columns])

@@ -1,0 +1,180 @@
+"""Parts as Parquet files: a streaming writer that reports what it wrote, and readers that name what is broken.
+
+Files hold physical names, whole row groups of `ROW_GROUP` rows, and no Arrow schema: other tools read them as they are.
+"""
+
+from __future__ import annotations
+
+import errno
+import uuid
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from anabranch.errors import PartCorrupted, PartMissing, StorageError
+from anabranch.model import types
+from anabranch.model.part import Part
+from anabranch.model.schema import Schema
+from anabranch.storage import statistics
+from anabranch.storage.arrow_types import file_schema
+from anabranch.storage.files import Files
+from anabranch.storage.projection import convert
+
+ROW_GROUP = 131_072
+ORIGIN = "_origin"
+
+
+class PartWriter:
+    """Writes one fresh part, batch by batch, in bounded memory. It is a part only when `close` has returned it."""
+
+    def __init__(
+        self,
+        files: Files,
+        schema: Schema,
+        slot: int,
+        *,
+        partition: str | None = None,
+        has_origin: bool = False,
+    ) -> None:
+        self.files, self.schema, self.slot, self.partition = files, schema, slot, partition
+        self.id = str(uuid.uuid4())
+        self.name = f"slot={slot}/{self.id}.parquet"
+        self._arrow = file_schema(schema.columns)
+        if has_origin:
+            self._arrow = self._arrow.append(pa.field(ORIGIN, pa.int64()))
+        self.has_origin = has_origin
+        self._waiting: list[pa.Table] = []
+        self._waiting_rows = 0
+        self._rows = 0
+        self._floats = [c.physical for c in schema.columns if c.type in (types.FLOAT, types.DOUBLE)]
+        self._nan: set[str] = set()
+        self._metadata: list[pq.FileMetaData] = []
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, data: pa.Table) -> None:
+        """Takes rows whose columns and types are the schema's, in its order (and `_origin` last, if it has one)."""
+        arrays = [
+            convert(array, column.type, types.physical_type(column.type))
+            for array, column in zip(data.columns, self.schema.columns, strict=False)
+        ]
+        data = pa.table(arrays + data.columns[len(arrays) :], schema=self._arrow)
+        self._waiting.append(data)
+        self._waiting_rows += data.num_rows
+        if self._waiting_rows >= ROW_GROUP:
+            self._flush(final=False)
+
+    def _flush(self, *, final: bool) -> None:
+        data = pa.concat_tables(self._waiting)
+        whole = len(data) if final else len(data) // ROW_GROUP * ROW_GROUP
+        try:
+            if self._writer is None:
+                self.files.create_parent(self.name)
+                self._writer = pq.ParquetWriter(
+                    self.files.path(self.name),
+                    self._arrow,
+                    filesystem=self.files.filesystem,
+                    store_schema=False,
+                    metadata_collector=self._metadata,
+                )
+            self._writer.write_table(data.slice(0, whole), row_group_size=ROW_GROUP)
+        except OSError as error:
+            self.abort()
+            raise self.files.failure(self.name, error) from error
+        self._note_nan(data.slice(0, whole))
+        self._rows += whole
+        self._waiting = [data.slice(whole)] if whole < len(data) else []
+        self._waiting_rows = len(data) - whole
+
+    def _note_nan(self, data: pa.Table) -> None:
+        """Parquet's bounds ignore NaN, which Spark takes for the largest value."""
+        for name in self._floats:
+            if name not in self._nan and pc.any(pc.is_nan(data.column(name))).as_py():
+                self._nan.add(name)
+
+    def close(self) -> Part | None:
+        """The part; None if there were no rows, and then no file either."""
+        if self._waiting_rows:
+            self._flush(final=True)
+        if self._writer is None:
+            return None
+        try:
+            self._writer.close()
+            self.files.settle(self.name)
+        except OSError as error:
+            self.abort()
+            raise self.files.failure(self.name, error) from error
+        metadata = self._metadata[0]
+        return Part(
+            id=self.id,
+            slot=self.slot,
+            schema_id=self.schema.id,
+            rows=self._rows,
+            bytes=_size(self.files, self.name, metadata),
+            stats=statistics.collect(metadata, self.schema, frozenset(self._nan)),
+            partition=self.partition,
+            has_origin=self.has_origin,
+        )
+
+    def abort(self) -> None:
+        """Leaves no file behind."""
+        if self._writer is not None:
+            try:
+                self._writer.close()
+            except OSError:
+                pass
+            self._writer = None
+            self.files.discard(self.name)
+
+
+def _size(files: Files, name: str, metadata: pq.FileMetaData) -> int:
+    return files.filesystem.get_file_info(files.path(name)).size or metadata.serialized_size
+
+
+def open_part(files: Files, part: Part, table: str) -> pq.ParquetFile:
+    """The file of a part; what is missing or broken says which part of which table."""
+    path = files.path(part.path)
+    try:
+        file = pq.ParquetFile(path, filesystem=files.filesystem, pre_buffer=not files.is_local)
+    except FileNotFoundError as error:
+        raise PartMissing(path, table) from error
+    except (OSError, pa.ArrowException) as error:
+        raise _broken(path, table, error) from error
+    if file.metadata.num_rows != part.rows:
+        raise PartCorrupted(path, table, f"it holds {file.metadata.num_rows} rows, the catalog says {part.rows}")
+    return file
+
+
+def read_part(files: Files, part: Part, table: str, columns: Sequence[str], *, threads: bool = True) -> pa.Table:
+    """All rows of a part, by physical names, in their order."""
+    file = open_part(files, part, table)
+    try:
+        return _with_rows(file.read(columns=list(columns), use_threads=threads), part.rows)
+    except (OSError, pa.ArrowException) as error:
+        raise _broken(files.path(part.path), table, error) from error
+
+
+def read_groups(files: Files, part: Part, table: str, columns: Sequence[str]) -> Iterator[tuple[int, pa.Table]]:
+    """Row group by row group, each with the position of its first row."""
+    file = open_part(files, part, table)
+    first = 0
+    for index in range(file.num_row_groups):
+        rows = file.metadata.row_group(index).num_rows
+        try:
+            data = _with_rows(file.read_row_group(index, columns=list(columns), use_threads=False), rows)
+        except (OSError, pa.ArrowException) as error:
+            raise _broken(files.path(part.path), table, error) from error
+        yield first, data
+        first += rows
+
+
+def _with_rows(data: pa.Table, rows: int) -> pa.Table:
+    """A table without columns forgets how many rows it has; one of nulls remembers."""
+    return data if data.num_columns else pa.table({"": pa.nulls(rows)})
+
+
+def _broken(path: str, table: str, error: Exception) -> StorageError:
+    if getattr(error, "errno", None) == errno.ENOENT:
+        return PartMissing(path, table)
+    return PartCorrupted(path, table, str(error).splitlines()[0].rstrip("."))

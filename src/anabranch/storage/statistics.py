@@ -1,0 +1,117 @@
+"""Bounds of a part's columns: taken from the Parquet writer, kept in the catalog as JSON, read back for pruning.
+
+Encoded values are JSON scalars: integers and booleans as they are, dates as days, timestamps as microseconds, decimals
+as text. A bound that would mislead is left out (null): it may widen what is read, never narrow it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from anabranch.model import types
+from anabranch.model.part import ColumnStats, Part, column_stats
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType
+
+MAX_TEXT = 64
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def encode(value: Any, type_: DataType) -> Any:
+    """A Python value as JSON."""
+    if value is None:
+        return None
+    if type_ == types.DATE:
+        return (value - _EPOCH.date()).days if isinstance(value, date) else int(value)
+    if type_ == types.TIMESTAMP:
+        return _micros(value - _EPOCH_UTC)
+    if type_ == types.TIMESTAMP_NTZ:
+        return _micros(value - _EPOCH)
+    if isinstance(type_, types.Decimal):
+        return str(value)
+    if type_ == types.BINARY:
+        return value.hex()
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else str(value) if math.isinf(value) else value
+    return value
+
+
+def decode(value: Any, type_: DataType) -> Any:
+    """The Python value of an encoded one."""
+    if value is None:
+        return None
+    if type_ == types.DATE:
+        return _EPOCH.date() + timedelta(days=value)
+    if type_ == types.TIMESTAMP:
+        return _EPOCH_UTC + timedelta(microseconds=value)
+    if type_ == types.TIMESTAMP_NTZ:
+        return _EPOCH + timedelta(microseconds=value)
+    if isinstance(type_, types.Decimal):
+        return Decimal(value)
+    if type_ in (types.FLOAT, types.DOUBLE):
+        return float(value)
+    if type_ == types.BINARY:
+        return bytes.fromhex(value)
+    return value
+
+
+def _micros(delta: timedelta) -> int:
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def collect(metadata: pq.FileMetaData, schema: Schema, with_nan: frozenset[str]) -> str:
+    """The JSON that Part.stats keeps; `with_nan` names the physical float columns that hold NaN."""
+    leaves = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    columns: dict[str, list[Any]] = {}
+    for column in schema.columns:
+        leaf = leaves.get(column.physical)
+        if leaf is None or not types.is_atomic(column.type):
+            continue
+        chunks = [group.column(leaf).statistics for group in groups]
+        columns[column.physical] = _bounds(chunks, column.type, nan=column.physical in with_nan)
+    body = {"row_groups": [group.num_rows for group in groups], "columns": columns}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def _bounds(chunks: list[Any], type_: DataType, *, nan: bool) -> list[Any]:
+    if any(chunk is None or not chunk.has_null_count for chunk in chunks):
+        return [None, None, None]
+    nulls = sum(chunk.null_count for chunk in chunks)
+    filled = [chunk for chunk in chunks if chunk.num_values]
+    if type_ == types.BINARY or not filled or not all(chunk.has_min_max for chunk in filled):
+        return [None, "NaN" if nan else None, nulls]
+    try:
+        low, high = min(chunk.min for chunk in filled), max(chunk.max for chunk in filled)
+    except (OverflowError, ValueError):  # a date or timestamp that Python's calendar cannot hold
+        return [None, None, nulls]
+    if type_ == types.STRING:
+        return [low[:MAX_TEXT], high if len(high) <= MAX_TEXT else None, nulls]
+    return [encode(low, type_), "NaN" if nan else encode(high, type_), nulls]
+
+
+def bounds_by_label(part: Part, written: Schema, columns: Sequence[Column]) -> Mapping[str, ColumnStats]:
+    """What pruning reads: label -> decoded bounds, for the columns whose bounds this part knows.
+
+    Bounds are decoded by the type that the part was `written` with; of the widenings only a date that became a
+    timestamp changes how they compare.
+    """
+    known = column_stats(part)
+    found = {}
+    for column in columns:
+        stats, old = known.get(column.physical), written.physical(column.physical)
+        if stats is None or old is None:
+            continue
+        low, high = decode(stats.min, old.type), decode(stats.max, old.type)
+        if old.type == types.DATE and column.type == types.TIMESTAMP_NTZ:
+            low, high = (day and datetime(day.year, day.month, day.day) for day in (low, high))
+        found[column.label] = ColumnStats(low, high, stats.nulls, stats.rows)
+    return found

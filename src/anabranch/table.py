@@ -1,0 +1,237 @@
+"""A Table: bound to the branch it was opened on, reading its head, or one version of it for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anabranch.commands import columns, describe, partitions, tables
+from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame
+from anabranch.commands.result import Result
+from anabranch.commands.session import HEAD, OpenTable, Ref, Session
+from anabranch.errors import Refused
+from anabranch.execution.incoming import arrow_table, is_spark_frame
+from anabranch.execution.plan import ScanPlan, plan_scan
+from anabranch.execution.predicate import Predicate
+from anabranch.execution.reader import read_batches, read_table
+from anabranch.execution.shape import by_name
+from anabranch.model.evolve import Place
+from anabranch.model.history import Commit
+from anabranch.model.names import qualified
+from anabranch.sql import declare, run_rows
+from anabranch.sql import statements as s
+from anabranch.sql.refs import Name
+from anabranch.storage.arrow_types import arrow_schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+class Table:
+    """Rows by `to_arrow`, `to_pandas`, `to_batches`, `to_spark`; changes by `write`, `overwrite`, `delete`, `update`."""
+
+    def __init__(self, session: Session, names: tuple[str, ...], ref: Ref = HEAD) -> None:
+        if ref.name is not None and ref.version is None and ref.time_us is None:
+            position = session.catalog.resolve(ref.name)
+            branch = session.catalog.branch_by_id(position.branch_id)
+            ref = HEAD if branch.name.lower() == ref.name.lower() else Ref(ref.name)
+            session = session.on(position.branch_id) if ref == HEAD else session
+        self._session = session.on(session.branch_id)  # USE BRANCH in the lake does not move an opened table
+        self._names, self._ref = names, ref
+        self._open()
+
+    def _open(self) -> OpenTable:
+        return self._session.table(self._names, self._session.resolve(self._ref))
+
+    def _writable(self) -> OpenTable:
+        if self._ref != HEAD:
+            raise Refused(f"'{self.name}' was opened at a past version, which cannot change. Open it without version=.")
+        return self._session.table(self._names)
+
+    @property
+    def name(self) -> str:
+        return qualified(*self._names)
+
+    @property
+    def id(self) -> str:
+        return self._open().id
+
+    @property
+    def branch(self) -> str:
+        return self._session.catalog.branch_by_id(self._session.branch_id).name
+
+    @property
+    def version(self) -> int:
+        """The version that a read sees now."""
+        return self._open().position.version
+
+    @property
+    def schema(self) -> pa.Schema:
+        return arrow_schema(self._open().schema.columns)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return dict(self._open().record.properties)
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, branch={self.branch!r})"
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _plan(self, wanted: Sequence[str] | None, where: str | None) -> ScanPlan:
+        table = self._open()
+        predicate = None if where is None else Predicate(where, frozenset(self._names))
+        if predicate is not None:
+            predicate.compiled(table.schema)
+        return plan_scan(self._session.view(table), wanted, predicate)
+
+    def to_arrow(self, columns: Sequence[str] | None = None, where: str | None = None) -> pa.Table:
+        """The rows, read in this process; no Spark is started."""
+        return read_table(self._plan(columns, where))
+
+    def to_batches(self, columns: Sequence[str] | None = None, where: str | None = None) -> Iterator[pa.RecordBatch]:
+        """The same in pieces, in bounded memory."""
+        for table in read_batches(self._plan(columns, where)):
+            yield from table.to_batches()
+
+    def to_pandas(self, columns: Sequence[str] | None = None, where: str | None = None) -> pd.DataFrame:
+        return self.to_arrow(columns, where).to_pandas()
+
+    def to_spark(self, columns: Sequence[str] | None = None, where: str | None = None) -> DataFrame:
+        from anabranch.sql.frames import table_frame
+
+        return table_frame(self._session, self._open(), columns, where)
+
+    def count(self) -> int:
+        """The number of rows, from metadata alone."""
+        table = self._open()
+        return self._session.catalog.state(table.position, table.id).rows
+
+    def history(self, limit: int | None = None) -> list[Commit]:
+        """Commits that changed this table, newest first."""
+        table = self._open()
+        return self._session.catalog.history(table.position, table.id, limit)
+
+    def describe(self, *, extended: bool = False) -> Result:
+        return describe.describe_table(self._session, self._open(), extended=extended)
+
+    def partitions(self) -> list[str]:
+        return [row.partition for row in describe.show_partitions(self._session, self._open())]
+
+    # --- rows ---------------------------------------------------------------------------------------------------------
+
+    def write(self, data: Any) -> int:
+        """Appends rows: Arrow, pandas, polars, dicts, or a Spark DataFrame. Gives their number."""
+        return self._insert(data, None)
+
+    def overwrite(self, data: Any, partition: Mapping[str, Any] | None = None, *, dynamic: bool = False) -> int:
+        """Replaces all rows, the rows of one partition, or (`dynamic`) of the partitions that the data has."""
+        table = self._writable()
+        if partition is None and not dynamic:
+            return self._insert(data, EVERYTHING)
+        spec = {label: declare.sql_literal(value) for label, value in (partition or {}).items()}
+        return self._insert(data, Overwrite(partitions.scope(table, spec), dynamic=dynamic))
+
+    def _insert(self, data: Any, overwrite: Overwrite | None) -> int:
+        table = self._writable()
+        if is_spark_frame(data):
+            shape = by_name(table.name, table.schema, data.columns)
+            run_rows.check_frame(data, shape)
+            return insert_frame(self._session, table, data, shape, overwrite)
+        rows = arrow_table(data, table.schema)
+        shape = by_name(table.name, table.schema, rows.column_names)
+        return insert_arrow(self._session, table, [rows], shape, overwrite)
+
+    def delete(self, where: str | None = None) -> int:
+        """Deletes the rows that the SQL predicate is true for; without one, all rows."""
+        statement = s.Delete(Name(self._names), where=where)
+        self._writable()
+        return run_rows.run_delete(self._session, statement, None, {}).collect()[0][0]
+
+    def update(self, set: Mapping[str, Any], where: str | None = None) -> int:
+        """Updates rows: column -> SQL expression (text), or a Python value that is not text."""
+        self._writable()
+        pairs = tuple((declare.column_path(label), declare.sql_text(value)) for label, value in set.items())
+        statement = s.Update(Name(self._names), pairs, where=where)
+        return run_rows.run_update(self._session, statement, None, {}).collect()[0][0]
+
+    def truncate(self, partition: Mapping[str, Any] | None = None) -> None:
+        spec = None if partition is None else {k: declare.sql_literal(v) for k, v in partition.items()}
+        partitions.truncate(self._session, self._writable(), spec)
+
+    # --- columns and properties ---------------------------------------------------------------------------------------
+
+    def add_column(
+        self,
+        name: str,
+        type: Any,
+        *,
+        nullable: bool = True,
+        default: str | None = None,
+        comment: str | None = None,
+        after: str | None = None,
+        first: bool = False,
+    ) -> None:
+        """`default` is SQL text; `name` may be a path into a struct."""
+        spec = columns.ColumnSpec(declare.column_path(name), declare.as_type(type), nullable, default, comment)
+        columns.add_columns(self._session, self._writable(), [(spec, _place(after, first))])
+
+    def drop_column(self, name: str, *, if_exists: bool = False) -> None:
+        columns.drop_columns(self._session, self._writable(), [declare.column_path(name)], if_exists=if_exists)
+
+    def rename_column(self, name: str, new_name: str) -> None:
+        columns.rename_column(self._session, self._writable(), declare.column_path(name), new_name)
+
+    def alter_column(
+        self,
+        name: str,
+        *,
+        type: Any = None,
+        nullable: bool | None = None,
+        default: str | None = None,
+        drop_default: bool = False,
+        comment: str | None = None,
+        after: str | None = None,
+        first: bool = False,
+    ) -> None:
+        """Widens, sets or drops NOT NULL and DEFAULT, comments, moves: whatever is given, in one commit."""
+        columns.alter_column(
+            self._session,
+            self._writable(),
+            declare.column_path(name),
+            type=None if type is None else declare.as_type(type),
+            nullable=nullable,
+            default=default,
+            drop_default=drop_default,
+            comment=comment,
+            place=_place(after, first),
+        )
+
+    def rename(self, new_name: str) -> None:
+        """`database.table`; this object follows."""
+        names = declare.table_parts(new_name)
+        tables.rename_table(self._session, self._writable(), names)
+        self._names = names
+
+    def set_properties(self, properties: Mapping[str, str]) -> None:
+        tables.set_properties(self._session, self._writable(), properties)
+
+    def unset_properties(self, keys: Sequence[str], *, if_exists: bool = False) -> None:
+        tables.unset_properties(self._session, self._writable(), keys, if_exists=if_exists)
+
+    def set_comment(self, comment: str | None) -> None:
+        tables.set_table_comment(self._session, self._writable(), comment)
+
+    def add_partition(self, values: Mapping[str, Any], *, if_not_exists: bool = False) -> None:
+        spec = {label: declare.sql_literal(value) for label, value in values.items()}
+        partitions.add_partitions(self._session, self._writable(), [spec], if_not_exists=if_not_exists)
+
+    def drop_partition(self, values: Mapping[str, Any], *, if_exists: bool = False) -> None:
+        spec = {label: declare.sql_literal(value) for label, value in values.items()}
+        partitions.drop_partitions(self._session, self._writable(), [spec], if_exists=if_exists)
+
+
+def _place(after: str | None, first: bool) -> Place | None:
+    return Place(after) if after is not None or first else None

@@ -1,0 +1,65 @@
+"""Fixtures that every test may ask for: one Spark session and one PostgreSQL cluster for the whole run."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.postgres import Cluster, cluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Before anything starts a JVM: its Python workers are this Python, and local time is UTC on both sides.
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+os.environ["TZ"] = "UTC"
+time.tzset()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.driver.memory": "2g",
+        # Loopback by number: a fresh machine may not resolve its own name.
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.local.dir": str(folder / "local"),
+        "spark.log.level": "ERROR",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.master("local[2]").appName("anabranch tests").config(map=settings).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[Cluster]:
+    if sys.platform != "linux":
+        pytest.skip("the PostgreSQL cluster of the tests is set up for Linux")
+    with cluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_cluster: Cluster) -> str:
+    """The cluster's own database, shared by the whole run."""
+    return postgres_cluster.url()
+
+
+@pytest.fixture
+def fresh_postgres_url(postgres_cluster: Cluster) -> Iterator[str]:
+    """A new database for this test alone."""
+    with postgres_cluster.database() as url:
+        yield url

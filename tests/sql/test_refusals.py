@@ -1,0 +1,114 @@
+"""What is refused: each with its reason, and where it stands in the text. `¦` marks the position."""
+
+import pytest
+
+from anabranch.errors import Refused, SqlError
+from anabranch.sql import parse
+
+ERRORS = {
+    "": "no statement",
+    "¦SELEC 1": "Did you mean SELECT",
+    "CREATE ¦TABEL d.t (a int)": "Did you mean CREATE TABLE",
+    "SHOW ¦LOGS": "Did you mean SHOW LOG",
+    "¦FROBNICATE": "does not begin a statement",
+    "¦'a'": "does not begin a statement",
+    "¦MERGE BRANCH a": "MERGE BRANCH is not available in this version",
+    "¦MERGE INTO d.t": "MERGE INTO is not available",
+    "¦BEGIN": "BEGIN is not available",
+    "¦CREATE OR REPLACE VIEW d.v AS SELECT 1": "CREATE OR REPLACE VIEW is not available",
+    "¦DESCRIBE SECTIONS d.t": "DESCRIBE SECTIONS is not available",
+    "EXPLAIN ¦OPTIMIZE d.t": "OPTIMIZE is not available",
+    "DROP TABLE ¦t": "write database.table",
+    "DROP TABLE ¦a.b.c": "write database.table",
+    "CREATE DATABASE ¦a.b": "one piece",
+    "DROP TABLE d.t ¦x": "expected the end of the statement, found x",
+    "DROP TABLE d.t; ¦DROP TABLE d.u": "expected the end of the statement, found DROP",
+    "DROP TABLE d.¦": "expected a table name, found the end",
+    "DROP TABLE d.¦'t'": "expected a table name, found 't'",
+    "DROP TABLE ¦``.t": "expected a table name, found an empty one",
+    "DROP TABLE ¦d.t@3": "past version",
+    "INSERT INTO ¦d.t VERSION AS OF 3 VALUES (1)": "past version",
+    "DESCRIBE d.t@dev@3 ¦VERSION AS OF 4": "two versions",
+    "DESCRIBE d.t VERSION AS OF ¦x": "expected a version, a whole number, found x",
+    "DESCRIBE d.t TIMESTAMP AS OF ¦current_date()": "expected a time in quotes",
+    "DESCRIBE d.t ¦col": "no column",
+    "CREATE BRANCH feature¦-1": "backquotes",
+    "CREATE BRANCH a FROM b AT VERSION ¦-1": "expected a version",
+    "CREATE TABLE d.t ¦": "expected ( with columns, or AS with a query, found the end",
+    "CREATE TABLE d.t (a int¦": "expected )",
+    "CREATE TABLE d.t (¦a int FIRST)": "ALTER TABLE",
+    "CREATE TABLE d.t (a ¦)": "expected a type, found )",
+    "CREATE TABLE d.t (a array<int¦": "to close the type",
+    "CREATE TABLE d.t (a int DEFAULT ¦)": "expected a default",
+    "CREATE TABLE d.t (a int COMMENT ¦x)": "expected a comment in quotes, found x",
+    "CREATE TABLE d.t (a int PRIMARY KEY, ¦b int PRIMARY KEY)": "two primary keys",
+    "CREATE TABLE ¦d.t (a int) AS SELECT 1": "the query gives them",
+    "CREATE TABLE d.t (a int) USING ¦orc": "every table is USING anabranch",
+    "CREATE TABLE d.t (a int) TBLPROPERTIES ('a' = 1, ¦'a' = 2)": "given twice",
+    "CREATE TABLE d.t (a int) COMMENT 'a' ¦COMMENT 'b'": "given twice",
+    "ALTER TABLE d.t ¦FROB": "expected ADD or DROP",
+    "ALTER TABLE d.t ADD ¦a int": "expected COLUMNS or COLUMN or PARTITION, found a",
+    "ALTER TABLE d.t ALTER COLUMN a ¦int": "expected TYPE, SET, DROP",
+    "ALTER TABLE d.t RENAME TO ¦u": "write database.table",
+    "ALTER TABLE d.t DROP ¦PARTITION (a)": "needs a value",
+    "ALTER TABLE d.t DROP PARTITION (a ¦> 1)": "expected )",
+    "INSERT INTO d.t ¦": "expected VALUES or a query, found the end",
+    "INSERT INTO d.t (a) ¦b": "expected VALUES or a query, found b",
+    "INSERT INTO d.t VALUES (1, ¦)": "expected a value",
+    "INSERT INTO d.t VALUES (¦,1)": "expected a value",
+    "INSERT INTO d.t VALUES (1¦": "expected ), found the end",
+    "¦WITH c AS (SELECT 1) DELETE FROM d.t": "DELETE takes no WITH",
+    "DELETE FROM d.t WHERE ¦": "expected a condition, found the end",
+    "DELETE FROM d.t WHERE a = 1¦)": "expected the end of the statement, found )",
+    "DELETE FROM d.t WHERE f¦(a": "not closed",
+    "DELETE FROM d.t WHERE f(a¦]": "expected ), found ]",
+    "UPDATE d.t ¦": "expected SET, found the end",
+    "UPDATE d.t SET a ¦+ 1": "expected = or ==, found +",
+    "UPDATE d.t SET a = ¦WHERE b": "expected a value, found WHERE",
+    "RESTORE TABLE d.t TO ¦3": "expected VERSION or TIMESTAMP, found 3",
+    "SELECT ¦'abc": "this string is not closed",
+    "SELECT 'a' ¦\"abc": "this string is not closed",
+    "SELECT ¦`abc 'x'": "this name is not closed",
+    "SELECT 1 ¦/* 'x' `": "this comment is not closed",
+    "EXPLAIN ¦EXPLAIN SELECT 1": "expected a statement",
+}
+
+
+@pytest.mark.parametrize("marked", ERRORS)
+def test_an_error_and_its_position(marked):
+    text = marked.replace("¦", "")
+    with pytest.raises(SqlError) as caught:
+        parse(text)
+    assert ERRORS[marked] in str(caught.value)
+    if "¦" in marked:
+        assert caught.value.position == min(marked.index("¦"), len(text.rstrip()))
+
+
+REFUSED = {
+    "CREATE OR REPLACE TABLE d.t (a int)": "CREATE OR REPLACE TABLE",
+    "CREATE EXTERNAL TABLE d.t (a int)": "EXTERNAL",
+    "CREATE TEMPORARY TABLE d.t (a int)": "TEMPORARY",
+    "CREATE TABLE d.t (a int) LOCATION '/x'": "LOCATION",
+    "CREATE TABLE d.t (a int) CLUSTERED BY (a) INTO 4 BUCKETS": "CLUSTERED BY",
+    "CREATE TABLE d.t (a int) OPTIONS (a = 1)": "OPTIONS",
+    "CREATE TABLE d.t (a int) PARTITIONED BY (bucket(4, a))": "bucket",
+    "CREATE TABLE d.t (a int, CHECK (a > 1))": "CHECK",
+    "CREATE TABLE d.t (a int, CONSTRAINT c FOREIGN KEY (a) REFERENCES d.u)": "CONSTRAINT",
+    "CREATE TABLE d.t (a int GENERATED ALWAYS AS (1))": "GENERATED",
+    "CREATE DATABASE d LOCATION '/x'": "LOCATION",
+    "ALTER TABLE d.t SET LOCATION '/x'": "SET LOCATION",
+    "ALTER TABLE d.t REPLACE COLUMNS (a int)": "REPLACE COLUMNS",
+    "ALTER TABLE d.t ADD CONSTRAINT c PRIMARY KEY (a)": "CREATE TABLE",
+    "ALTER TABLE d.t ADD PARTITION (a = 1) LOCATION '/x'": "LOCATION",
+    "INSERT OVERWRITE d.t PARTITION (a = 1) IF NOT EXISTS SELECT 1": "IF NOT EXISTS",
+    "INSERT INTO d.t REPLACE WHERE a = 1 SELECT 1": "REPLACE WHERE",
+    "INSERT OVERWRITE DIRECTORY '/x' SELECT 1": "DIRECTORY",
+    "FROM d.t INSERT INTO d.u SELECT a INSERT INTO d.v SELECT b": "FROM … INSERT",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_understood_and_refused(text):
+    with pytest.raises(Refused, match=r"is refused: .*\.$") as caught:
+        parse(text)
+    assert REFUSED[text] in str(caught.value)
