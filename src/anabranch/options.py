@@ -29,10 +29,14 @@ class Option:
 TABLE_OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
-        Option("comment", "", "What the table is for."),
         Option("write.compression", "snappy", "How Parquet pages are compressed.", ("snappy", "zstd", "lz4", "none")),
     )
 }
+
+
+def option(properties: Mapping[str, str], name: str) -> str:
+    """The value of an option, or its default."""
+    return properties.get(name, TABLE_OPTIONS[name].default)
 
 
 def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:

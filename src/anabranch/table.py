@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Rows by `to_arrow`, `to_pandas`, `to_batches`, `to_spark`; changes by `write`, `overwrite`, `delete`, `update`."""
+    """Rows come by `to_arrow`, `to_pandas`, `to_batches` and `to_spark`; `write`, `overwrite`, `delete` and `update`
+    change them."""
 
     def __init__(self, session: Session, names: tuple[str, ...], ref: Ref = HEAD) -> None:
         if ref.name is not None and ref.version is None and ref.time_us is None:

@@ -152,7 +152,8 @@ def test_odd_text_in_casts(session, how):
             if found != [expected]:
                 wrong.append(f"{text!r} as {type}: {found[0]!r} here, {expected!r} in Spark")
     assert not wrong, "\n".join(wrong)
-    assert read > len(cases.ODD_TEXT) * len(cases.TYPES) * 0.8
+    # A column leaves more to Spark than a literal does: only fixed-width dates are read from it.
+    assert read > len(cases.ODD_TEXT) * len(cases.TYPES) * (0.7 if how == "column" else 0.8)
 
 
 @pytest.mark.parametrize("op", cases.MATCHED)

@@ -1,4 +1,4 @@
-"""Columns: declared at CREATE TABLE, and ALTER TABLE's ADD, DROP, RENAME, widen, NOT NULL, DEFAULT, COMMENT, reorder."""
+"""Columns: declared at CREATE TABLE; added, dropped, renamed, widened, moved and otherwise altered by ALTER TABLE."""
 
 from __future__ import annotations
 

@@ -40,12 +40,12 @@ def _found_here(session: Session, view: TableView, where: Predicate) -> dict[int
     """None: the table is too large for this process, or only Spark can evaluate the predicate."""
     try:
         where.compiled(view.schema)
-    except NeedsSpark:
+        plan = plan_scan(view, [], where)
+        if plan.bytes > session.shared.limits.local_work:
+            return None
+        ids = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
+    except NeedsSpark:  # known from the text, or only from a value
         return None
-    plan = plan_scan(view, [], where)
-    if plan.bytes > session.shared.limits.local_work:
-        return None
-    ids = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
     return by_slot(np.concatenate(ids)) if ids else {}
 
 

@@ -37,8 +37,9 @@ def show_tables(
     names = {record.id: record.name for record in chosen}
     records = [r for r in session.catalog.tables(at, chosen[0].id if database else None) if r.database_id in names]
     kept = set(like((record.name for record in records), pattern))
+    records = sorted(records, key=lambda record: (names[record.database_id].lower(), record.name.lower()))
     rows = [[names[r.database_id], r.name, r.comment] for r in records if r.name in kept]
-    return Result(["database", "table", "comment"], sorted(rows, key=lambda row: (row[0].lower(), row[1].lower())))
+    return Result(["database", "table", "comment"], rows)
 
 
 def describe_database(session: Session, name: str, ref: Ref | None = None) -> Result:

@@ -19,10 +19,6 @@ from anabranch.model.records import TableDelta
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-TASKS = 8192
-PARTITION_TASKS = 32
-PARTITION_LAYERS = 1024
-
 
 @dataclass(frozen=True)
 class Overwrite:
@@ -47,7 +43,7 @@ def insert_arrow(
 ) -> int:
     """Rows of this process: no Spark. The data is shaped before anything is written."""
     shaped = [shape.apply(piece) for piece in data]
-    parts = write_parts(session.folder(table.id), table.schema, shaped, lambda: session.next_slot(table.id))
+    parts = write_parts(session.destination(table), shaped, lambda: session.next_slot(table.id))
     return _commit(session, table, parts, overwrite)
 
 
@@ -61,11 +57,9 @@ def write_by_spark(session: Session, table: OpenTable, frame: DataFrame, shape: 
     """Fresh parts that no commit knows yet."""
     from anabranch.execution.spark_writer import write_frame
 
-    partitioned = bool(table.schema.partitioned_by)
-    tasks, layers = (PARTITION_TASKS, PARTITION_LAYERS) if partitioned else (TASKS, 1)
-    slots = session.reserve(table.id, tasks, layers)
-    report = write_frame(frame, session.folder(table.id), shape, slots)
-    session.give_back(table.id, slots, (part.slot for part in report.parts))
+    slots = session.reserve(table)
+    report = write_frame(frame, session.destination(table), shape, slots)
+    session.give_back(table, slots, (part.slot for part in report.parts))
     return report.parts
 
 
@@ -74,7 +68,8 @@ def _commit(session: Session, table: OpenTable, parts: Sequence[Part], overwrite
     rows = sum(part.rows for part in parts)
     if not parts and overwrite is None:
         return 0
-    verb, change, removed = "INSERT", table_change(table, "insert", rows=rows), ()
+    verb, change = "INSERT", table_change(table, "insert", rows=rows)
+    removed: tuple[int, ...] = ()
     if overwrite is not None:
         state = session.catalog.state(table.position, table.id)
         removed = tuple(slot for slot, part in state.parts.items() if overwrite.covers(part, parts))

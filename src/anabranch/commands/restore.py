@@ -1,4 +1,4 @@
-"""RESTORE: a forward commit that makes a table, a database or a branch what it was. Slots come back, nothing is copied."""
+"""RESTORE: a forward commit that makes a table, a database or a branch what it was. Nothing is copied."""
 
 from __future__ import annotations
 

@@ -61,6 +61,9 @@ class Result:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __getitem__(self, place: int) -> Record:
+        return self._rows[place]
+
     def toArrow(self) -> pa.Table:
         import pyarrow as pa
 

@@ -16,12 +16,13 @@ from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableRecord
 from anabranch.model.schema import Schema
-from anabranch.options import Limits
+from anabranch.options import Limits, option
 
 if TYPE_CHECKING:
     from anabranch.execution.plan import TableView
     from anabranch.execution.spark_writer import Slots
     from anabranch.storage.files import Files
+    from anabranch.storage.parquet import Destination
 
 _FRAMES = 32
 
@@ -142,6 +143,12 @@ class Session:
     def folder(self, table_id: str) -> Files:
         return self.shared.files.folder(f"data/{table_id}")
 
+    def destination(self, table: OpenTable) -> Destination:
+        """Where and how the table's new parts are written."""
+        from anabranch.storage.parquet import Destination
+
+        return Destination(self.folder(table.id), table.schema, option(table.record.properties, "write.compression"))
+
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def commit(self, base: Position, operation: str, message: str, changes: Iterable[Change], **written: Any) -> Commit:
@@ -169,14 +176,16 @@ class Session:
         self.shared.slots[table_id] = (first + 1, end, size)
         return first
 
-    def reserve(self, table_id: str, tasks: int, layers: int) -> Slots:
+    def reserve(self, table: OpenTable) -> Slots:
         """Slots for a Spark job."""
         from anabranch.execution.spark_writer import Slots
 
-        return Slots(self.catalog.reserve_slots(table_id, tasks * layers), tasks, layers)
+        tasks, layers = Slots.needed(table.schema)
+        return Slots(self.catalog.reserve_slots(table.id, tasks * layers), tasks, layers)
 
-    def give_back(self, table_id: str, slots: Slots, used: Iterable[int]) -> None:
-        self.catalog.return_slots(table_id, max(used, default=slots.first - 1) + 1, slots.end)
+    def give_back(self, table: OpenTable, slots: Slots, used: Iterable[int]) -> None:
+        """What a job did not use, if nobody has reserved since."""
+        self.catalog.return_slots(table.id, max(used, default=slots.first - 1) + 1, slots.end)
 
     def remember(self, key: Any, make: Any) -> Any:
         """A Spark frame of an immutable state, made once."""

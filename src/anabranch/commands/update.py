@@ -13,7 +13,7 @@ from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import or_discard
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.errors import NeedsSpark
-from anabranch.execution.plan import ScanPlan, TableView, plan_scan
+from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.execution.shape import Shape, by_place
@@ -24,9 +24,6 @@ from anabranch.storage.arrow_types import arrow_schema
 from anabranch.storage.parquet import ORIGIN
 from anabranch.storage.row_ids import by_slot
 
-TASKS = 8192
-LAYERS = 64
-
 Values = Mapping[str, str]
 """Physical column -> SQL text of its new value."""
 
@@ -35,33 +32,32 @@ def update(session: Session, table: OpenTable, values: Values, where: Predicate 
     """The number of rows that changed. `by_spark` gives all columns, new values in place, then `_row_id`, `_origin`."""
     view = session.view(table)
     shape = by_place(table.name, table.schema, len(table.schema.columns))
-    compiled = _compiled(table, values, where)
-    plan = None if compiled is None else plan_scan(view, None, where)
-    if compiled is not None and plan is not None and plan.bytes <= session.shared.limits.local_work:
-        parts, dead = _update_here(session, table, plan, compiled, shape)
-    else:
+    try:
+        changed = _changed_here(session, table, view, values, where, shape)
+    except NeedsSpark:  # known from the text, or only from a value
+        changed = None
+    if changed is None:
         parts, dead = _update_by_spark(session, table, view, shape, by_spark)
+    else:
+        parts, dead = _write_here(session, table, *changed)
     return _commit(session, table, parts, dead, where, sorted(values))
 
 
-def _compiled(table: OpenTable, values: Values, where: Predicate | None) -> dict[str, expressions.Compiled] | None:
-    """Physical column -> its new value as an Arrow expression; None: only Spark can evaluate something."""
+def _changed_here(
+    session: Session, table: OpenTable, view: TableView, values: Values, where: Predicate | None, shape: Shape
+) -> tuple[list[pa.Table], list[np.ndarray]] | None:
+    """The new versions, and the ids of the old ones; None: there is too much for this process."""
     schema = arrow_schema(table.schema.columns)
     qualifiers = where.qualifiers if where else frozenset((table.database.name, table.record.name))
-    try:
-        if where is not None:
-            where.compiled(table.schema)
-        return {
-            physical: expressions.compile_expression(expressions.parse_expression(text), schema, aliases=qualifiers)
-            for physical, text in values.items()
-        }
-    except NeedsSpark:
+    if where is not None:
+        where.compiled(table.schema)
+    compiled = {
+        physical: expressions.compile_expression(expressions.parse_expression(text), schema, aliases=qualifiers)
+        for physical, text in values.items()
+    }
+    plan = plan_scan(view, None, where)
+    if plan.bytes > session.shared.limits.local_work:
         return None
-
-
-def _update_here(
-    session: Session, table: OpenTable, plan: ScanPlan, compiled: Mapping[str, expressions.Compiled], shape: Shape
-) -> tuple[list[Part], dict[int, BitMap]]:
     ids, changed = [], []
     for batch in read_batches(plan, ids=True):
         if not batch.num_rows:
@@ -73,11 +69,17 @@ def _update_here(
         ]
         rows = shape.apply(pa.table(columns, names=list(table.schema.labels)))
         changed.append(rows.append_column(ORIGIN, batch.column(ORIGIN)))
+    return changed, ids
+
+
+def _write_here(
+    session: Session, table: OpenTable, changed: list[pa.Table], ids: list[np.ndarray]
+) -> tuple[list[Part], dict[int, BitMap]]:
     if not ids:
         return [], {}
     merged = [pa.concat_tables(changed)]  # so that a partition's rows of all parts become one part
     slots = lambda: session.next_slot(table.id)  # noqa: E731
-    parts = write_parts(session.folder(table.id), table.schema, merged, slots, has_origin=True)
+    parts = write_parts(session.destination(table), merged, slots, has_origin=True)
     return parts, by_slot(np.concatenate(ids))
 
 
@@ -88,9 +90,9 @@ def _update_by_spark(
 
     if not view.state.parts:
         return [], {}
-    slots = session.reserve(table.id, TASKS, LAYERS if table.schema.partitioned_by else 1)
-    report = update_frame(by_spark(), view.files, shape, slots)
-    session.give_back(table.id, slots, (part.slot for part in report.parts))
+    slots = session.reserve(table)
+    report = update_frame(by_spark(), session.destination(table), shape, slots)
+    session.give_back(table, slots, (part.slot for part in report.parts))
     return report.parts, report.dead
 
 

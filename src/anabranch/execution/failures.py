@@ -12,7 +12,7 @@ _OURS = re.compile(r"anabranch\.errors\.(\w+): (.*?)(?:\n\s*$|\n\n|\n\tat |\Z)",
 
 
 @contextmanager
-def spark_failures(text: str = "") -> Iterator[None]:
+def spark_failures() -> Iterator[None]:
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
@@ -38,7 +38,7 @@ def translated(error: Exception) -> errors.AnabranchError:
 
 def _first_lines(text: str) -> str:
     """Spark's own words without its stack trace."""
-    lines = []
+    lines: list[str] = []
     for line in text.splitlines():
         if line.startswith(("JVM stacktrace", "\tat ", "  at ")) or (lines and not line.strip()):
             break

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 SLOT, POSITION = "slot", "_position"
 CHUNK_BITS = 16
 WHOLE_LIMIT = 16 << 20
-_BIT = "`_words` is null or (shiftrightunsigned(`_words`[cast(shiftright({at}, 6) as int)], cast({at} & 63 as int)) & 1) = 0"
+_WORD = "`_words`[cast(shiftright({at}, 6) as int)]"
+_LIVE = "`_words` is null or (shiftrightunsigned(" + _WORD + ", cast({at} & 63 as int)) & 1) = 0"
 
 
 def hide(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
@@ -37,7 +38,7 @@ def hide(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMa
     if chunked:
         matches = matches & (F.shiftright(F.col(POSITION), CHUNK_BITS) == F.col("_chunk"))
         at = f"({POSITION} & {(1 << CHUNK_BITS) - 1})"
-    return frame.join(mask, matches, "left").where(_BIT.format(at=at))
+    return frame.join(mask, matches, "left").where(_LIVE.format(at=at))
 
 
 def whole_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:

@@ -42,6 +42,8 @@ class ScanPlan:
     parts: tuple[Part, ...]
     skipped: int
     where: Predicate | None
+    hint: bool = False
+    """Whoever reads the rows filters them again, so `where` may be left out where only Spark could evaluate it."""
 
     def dead(self, part: Part) -> BitMap | None:
         return self.view.state.dead.get(part.slot)

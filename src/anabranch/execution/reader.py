@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from anabranch import expressions
+from anabranch.errors import NeedsSpark
 from anabranch.execution.plan import ScanPlan
 from anabranch.execution.predicate import Predicate
 from anabranch.model.part import Part
@@ -36,13 +37,13 @@ class PartReader:
     columns: tuple[Column, ...]
     written: Mapping[int, Schema]
     where: Predicate | None = None
+    hint: bool = False
     ids: bool = False
 
     @staticmethod
-    def of(plan: ScanPlan, *, ids: bool = False, filtered: bool = True) -> PartReader:
+    def of(plan: ScanPlan, *, ids: bool = False) -> PartReader:
         view = plan.view
-        where = plan.where if filtered else None
-        return PartReader(view.files, view.name, view.schema, plan.columns, view.written, where, ids)
+        return PartReader(view.files, view.name, view.schema, plan.columns, view.written, plan.where, plan.hint, ids)
 
     @property
     def output(self) -> pa.Schema:
@@ -71,8 +72,17 @@ class PartReader:
         if alive is not None:
             seen = seen.filter(pa.array(alive))
         if self._predicate is not None:
-            seen = seen.filter(self._predicate(seen))
+            seen = self._filtered(seen)
         return seen if len(self._fetched) == len(self.columns) else seen.select(self.output.names)
+
+    def _filtered(self, seen: pa.Table) -> pa.Table:
+        assert self._predicate is not None
+        try:
+            return seen.filter(self._predicate(seen))
+        except NeedsSpark:
+            if self.hint:
+                return seen
+            raise
 
     def _with_ids(self, seen: pa.Table, data: pa.Table, part: Part, first: int) -> pa.Table:
         ids = pa.array(row_ids(part.slot, first, data.num_rows))

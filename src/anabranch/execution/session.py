@@ -53,5 +53,4 @@ def _started() -> SparkSession:
     warehouse = os.path.join(tempfile.gettempdir(), "anabranch-spark-warehouse")
     for name, value in (_SETTINGS | {"spark.sql.warehouse.dir": warehouse}).items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    return spark
+    return builder.getOrCreate()

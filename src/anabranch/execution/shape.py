@@ -1,4 +1,4 @@
-"""Incoming rows as the rows of a table: columns found by name or by place, types assigned, defaults and NOT NULL checked.
+"""Incoming rows as the rows of a table: columns found by name or place, types assigned, defaults and NULLs checked.
 
 A `Shape` is decided once from the incoming schema and then applied to any number of batches, here or in a task.
 """
@@ -22,15 +22,16 @@ from anabranch.storage.arrow_types import to_arrow
 
 @dataclass(frozen=True)
 class Shape:
-    """`sources`: for every column of the schema its place in the incoming data, or None: its write default.
+    """`sources`: for every column of the schema its place in the incoming data; None: a constant, or NULL.
 
-    `fixed`: physical column -> SQL text of a constant that stands for it in every row (a static partition value).
+    `constants`: physical column -> SQL literal that stands in every row: a static partition value, or a default, which
+    is evaluated once for all rows of a statement.
     """
 
     table: str
     schema: Schema
     sources: tuple[int | None, ...]
-    fixed: Mapping[str, str]
+    constants: Mapping[str, str]
 
     def apply(self, data: pa.Table) -> pa.Table:
         arrays = []
@@ -44,11 +45,9 @@ class Shape:
         return pa.table(arrays, names=list(self.schema.labels))
 
     def _constant(self, column: Column) -> pa.Scalar:
-        text = self.fixed.get(column.physical, column.write_default)
         target = to_arrow(column.type)
-        if text is None:
-            return pa.scalar(None, target)
-        return expressions.constant(expressions.parse_expression(text), target)
+        text = self.constants.get(column.physical)
+        return pa.scalar(None, target) if text is None else _evaluated(text, target, column.label)
 
 
 def by_name(table: str, schema: Schema, names: Sequence[str]) -> Shape:
@@ -66,7 +65,7 @@ def by_name(table: str, schema: Schema, names: Sequence[str]) -> Shape:
     ]
     if extra or missing:
         raise ColumnMismatch(table, missing, extra, schema.labels)
-    return Shape(table, schema, tuple(places.get(fold(column.label)) for column in schema.columns), {})
+    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], {})
 
 
 def by_place(
@@ -87,7 +86,20 @@ def by_place(
         labels = ", ".join(column.label for column in targets)
         raise DataError(f"table '{table}' takes {len(targets)} columns here ({labels}), but the data has {count}.")
     places = {column.physical: place for place, column in enumerate(targets)}
-    return Shape(table, schema, tuple(places.get(column.physical) for column in schema.columns), fixed)
+    return _shape(table, schema, [places.get(column.physical) for column in schema.columns], fixed)
+
+
+def _shape(table: str, schema: Schema, sources: Sequence[int | None], fixed: Mapping[str, str]) -> Shape:
+    constants = {}
+    for column, source in zip(schema.columns, sources, strict=True):
+        text = fixed.get(column.physical, column.write_default) if source is None else None
+        if text is not None:
+            constants[column.physical] = expressions.literal_sql(_evaluated(text, to_arrow(column.type), column.label))
+    return Shape(table, schema, tuple(sources), constants)
+
+
+def _evaluated(text: str, type_: pa.DataType, label: str) -> pa.Scalar:
+    return expressions.constant(expressions.parse_expression(text), type_, column=label)
 
 
 def _check_list(table: str, schema: Schema, targets: Sequence[Column], fixed: Mapping[str, str]) -> None:

@@ -8,20 +8,19 @@ masked   the same, with dead rows hidden by a broadcast bitmap
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from anabranch.execution import masks
-from anabranch.execution.plan import Paths, ScanPlan, bundles, choose_paths
+from anabranch.execution.plan import ScanPlan, bundles, choose_paths
 from anabranch.execution.reader import ROW_ID, PartReader, read_table
 from anabranch.execution.spark_types import label_schema, read_schema
 from anabranch.model import types
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.schema import Column
-from anabranch.model.types import quote_identifier
 from anabranch.options import Limits
 from anabranch.storage.parquet import ORIGIN
 
@@ -48,10 +47,6 @@ def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool
     return reduce(lambda left, right: left.unionByName(right), frames)
 
 
-def describe_paths(plan: ScanPlan, limits: Limits) -> Paths:
-    return choose_paths(plan, limits, native=plan.view.files.is_local)
-
-
 def _local(spark: SparkSession, plan: ScanPlan, *, ids: bool) -> DataFrame:
     return spark.createDataFrame(read_table(plan, ids=ids), schema=_output(plan, ids=ids))
 
@@ -68,7 +63,7 @@ def _bundled(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], limits:
     tasks = [[(part, plan.dead(part)) for part in group] for group in bundles(parts, limits.bundle, _LEAST_TASKS)]
     step = max(1, -(-sum(part.rows for part in parts) // len(tasks)))
 
-    def kernel(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def kernel(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for first in batch.column(0).to_numpy():
                 for part, dead in tasks[first // step]:
@@ -107,7 +102,7 @@ def _native(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], *, ids: 
 
 def _listed(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type: ignore[no-untyped-def]
     """Above the threshold Spark lists files by a job of its own, which takes seconds for a thousand files."""
-    before = spark.conf.get(_LISTING)
+    before = spark.conf.get(_LISTING) or "32"
     if len(paths) < int(before):
         return reader.parquet(*paths)
     spark.conf.set(_LISTING, str(len(paths) + 1))
@@ -125,7 +120,3 @@ def _labelled(column: Column) -> SparkColumn:
     if types.renames_fields(column.type):
         found = found.cast(label_schema((column,)).fields[0].dataType)
     return found.alias(column.label)
-
-
-def quoted(labels: Sequence[str]) -> list[str]:
-    return [quote_identifier(label) for label in labels]

@@ -7,7 +7,7 @@ uuid; only the file of the attempt whose report Spark returns is committed.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,14 +21,17 @@ from anabranch.execution.reader import ROW_ID
 from anabranch.execution.shape import Shape
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
-from anabranch.storage.files import Files
-from anabranch.storage.parquet import ORIGIN
+from anabranch.model.schema import Schema
+from anabranch.storage.parquet import ORIGIN, Destination
 from anabranch.storage.row_ids import by_slot, united
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 REPORT = "report binary"
+
+
+TASKS, PARTITION_TASKS, PARTITION_LAYERS = 1024, 32, 512
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Slots:
     tasks: int
     layers: int
 
+    @staticmethod
+    def needed(schema: Schema) -> tuple[int, int]:
+        """Tasks and layers of a job that writes a table of this schema."""
+        return (PARTITION_TASKS, PARTITION_LAYERS) if schema.partitioned_by else (TASKS, 1)
+
     @property
     def end(self) -> int:
         return self.first + self.tasks * self.layers
@@ -46,8 +54,7 @@ class Slots:
     def of(self, task: int, layer: int) -> int:
         if task >= self.tasks or layer >= self.layers:
             raise StorageError(
-                f"the write needs part {layer} of task {task}, but slots are reserved for {self.layers} parts of "
-                f"{self.tasks} tasks. Coalesce or repartition the data first."
+                f"one task has rows of more than {self.layers} partitions. Write fewer partitions at a time."
             )
         return self.first + layer * self.tasks + task
 
@@ -61,20 +68,20 @@ class Report:
     rows: int = 0
 
 
-def write_frame(frame: DataFrame, files: Files, shape: Shape, slots: Slots) -> Report:
+def write_frame(frame: DataFrame, to: Destination, shape: Shape, slots: Slots) -> Report:
     """Inserts: the frame's rows as fresh parts."""
-    return _run(_gathered(frame, shape, slots), _Task(files, shape, slots, updates=False))
+    return _run(_gathered(frame, shape, slots), _Task(to, shape, slots, updates=False))
 
 
-def update_frame(frame: DataFrame, files: Files, shape: Shape, slots: Slots) -> Report:
+def update_frame(frame: DataFrame, to: Destination, shape: Shape, slots: Slots) -> Report:
     """Updates: the frame's rows are new versions, followed by `_row_id` and `_origin` of the old ones, which die."""
-    return _run(frame, _Task(files, shape, slots, updates=True))
+    return _run(_gathered(frame, shape, slots), _Task(to, shape, slots, updates=True))
 
 
 def dead_frame(frame: DataFrame) -> Report:
     """Deletes: the rows whose ids are the frame's only column."""
 
-    def kernel(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def kernel(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         ids = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
         if ids:
             all_ids = np.concatenate(ids)
@@ -86,20 +93,18 @@ def dead_frame(frame: DataFrame) -> Report:
 
 @dataclass(frozen=True)
 class _Task:
-    files: Files
+    to: Destination
     shape: Shape
     slots: Slots
     updates: bool
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         task = context.partitionId() if context else 0
         layers = iter(range(self.slots.layers + 1))
-        writer = PartsWriter(
-            self.files, self.shape.schema, lambda: self.slots.of(task, next(layers)), has_origin=self.updates
-        )
+        writer = PartsWriter(self.to, lambda: self.slots.of(task, next(layers)), has_origin=self.updates)
         report = Report()
         ids = []
         try:
@@ -122,9 +127,9 @@ class _Task:
 
 
 def _gathered(frame: DataFrame, shape: Shape, slots: Slots) -> DataFrame:
-    """Rows of one partition in one task and together, so that it becomes one part."""
+    """No more tasks than there are slots for; and rows of one partition together, so that it becomes one part."""
     if not shape.schema.partitioned_by:
-        return frame
+        return frame.coalesce(slots.tasks)
     names = frame.columns
     keys = [
         names[source]

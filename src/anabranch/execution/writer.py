@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from anabranch.model.part import Part
 from anabranch.model.schema import Schema
-from anabranch.storage.files import Files
-from anabranch.storage.parquet import ROW_GROUP, PartWriter
+from anabranch.storage.parquet import ROW_GROUP, Destination, PartWriter
 from anabranch.storage.statistics import encode
 
 MAX_PART_ROWS = ROW_GROUP * 64
@@ -23,20 +22,18 @@ class PartsWriter:
     """Writes a stream of rows as parts, one partition each. Rows of one partition should come together: a partition
     that comes again starts another part. `next_slot` gives the slot of the next part."""
 
-    def __init__(self, files: Files, schema: Schema, next_slot: Callable[[], int], *, has_origin: bool = False) -> None:
-        self.files, self.schema, self.next_slot, self.has_origin = files, schema, next_slot, has_origin
+    def __init__(self, to: Destination, next_slot: Callable[[], int], *, has_origin: bool = False) -> None:
+        self.to, self.next_slot, self.has_origin = to, next_slot, has_origin
         self.parts: list[Part] = []
         self._open: PartWriter | None = None
         self._rows = 0
 
     def write(self, data: pa.Table) -> None:
         """Columns in the schema's order, `_origin` last where there is one."""
-        for partition, rows in split(data, self.schema):
+        for partition, rows in split(data, self.to.schema):
             if self._open is None or self._open.partition != partition or self._rows >= MAX_PART_ROWS:
                 self._finish()
-                self._open = PartWriter(
-                    self.files, self.schema, self.next_slot(), partition=partition, has_origin=self.has_origin
-                )
+                self._open = PartWriter(self.to, self.next_slot(), partition=partition, has_origin=self.has_origin)
             self._open.write(rows)
             self._rows += rows.num_rows
 
@@ -56,19 +53,14 @@ class PartsWriter:
         if self._open is not None:
             self._open.abort()
         for part in self.parts:
-            self.files.discard(part.path)
+            self.to.files.discard(part.path)
 
 
 def write_parts(
-    files: Files,
-    schema: Schema,
-    tables: Iterable[pa.Table],
-    next_slot: Callable[[], int],
-    *,
-    has_origin: bool = False,
+    to: Destination, tables: Iterable[pa.Table], next_slot: Callable[[], int], *, has_origin: bool = False
 ) -> list[Part]:
     """All parts or none: an error, Ctrl-C too, leaves no file."""
-    writer = PartsWriter(files, schema, next_slot, has_origin=has_origin)
+    writer = PartsWriter(to, next_slot, has_origin=has_origin)
     try:
         for table in tables:
             for first in range(0, table.num_rows, MAX_PART_ROWS):

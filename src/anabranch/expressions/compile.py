@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from anabranch.errors import ExpressionError
 from anabranch.expressions.columns import Names
-from anabranch.expressions.nodes import NO_ROWS, Node, typed_null
+from anabranch.expressions.nodes import NO_ROWS, Node, failing, typed_null
 from anabranch.expressions.rules import Scope
 from anabranch.expressions.types import BOOLEAN, NULL, spark_name
 
@@ -40,17 +40,23 @@ class Compiled:
     def _over(self, batch: pa.RecordBatch) -> pa.Array:
         if not self.columns:
             return self._broadcast(batch.num_rows)
-        found = self.node.run(batch.select(sorted(self.columns)))
+        with failing():
+            found = self.node.run(batch.select(sorted(self.columns)))
         return pa.repeat(found, batch.num_rows) if isinstance(found, pa.Scalar) else found
 
     def _broadcast(self, length: int) -> pa.Array:
-        return pa.repeat(self.node.run(NO_ROWS), length)
+        with failing():
+            return pa.repeat(self.node.run(NO_ROWS), length)
 
 
 def compile_expression(
     tree: exp.Expression, schema: pa.Schema, *, table: str | None = None, aliases: frozenset[str] = frozenset()
 ) -> Compiled:
-    """The tree over a schema of labels; NeedsSpark if any part of it is not exactly Spark's here."""
+    """The tree over a schema of labels; NeedsSpark if any part of it is not exactly Spark's here.
+
+    What cannot be known before the values are seen (text in a column in an unusual date format, letters with unusual
+    case rules) raises NeedsSpark when the expression is called: a caller with a session catches it around both.
+    """
     node = Scope(Names(schema, table, aliases)).compile(tree)
     return Compiled(node.type, node.columns, node.deterministic, node, tree.sql("spark"))
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.errors import ExpressionError
+from anabranch.errors import ExpressionError, NeedsSpark
 
 Datum: TypeAlias = pa.Array | pa.Scalar
 
@@ -117,8 +117,10 @@ def any_true(mask: Datum) -> bool:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """Arrow's arithmetic errors as ours: overflow, division by zero."""
+    """Arrow's errors as ours: overflow and division by zero fail, a missing kernel is left to Spark."""
     try:
         yield
+    except pa.ArrowNotImplementedError as error:
+        raise NeedsSpark(f"an expression that Arrow has no kernel for ({error})") from error
     except pa.ArrowInvalid as error:
         raise ExpressionError(f"the expression failed on a row: {str(error).lower()}.") from error

@@ -1,7 +1,7 @@
 """Column changes as pure functions: a schema and a wish give the next schema, or an error and nothing else.
 
-`path` names a column, or a field inside structs: ('address', 'street'). Array elements and map values are reached by the
-words `element`, `key` and `value`, as in Spark.
+`path` names a column, or a field inside structs: ('address', 'street'). Array elements and map values are reached by
+the words `element`, `key` and `value`, as in Spark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, Struct, StructField
 
 Path = tuple[str, ...]
-Item = TypeVar("Item", Column, StructField)
+Item = TypeVar("Item", bound=Column | StructField)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def adopt(old: DataType, new: DataType) -> DataType:
 def _placed(items: Sequence[Item], item: Item, place: Place | None) -> tuple[Item, ...]:
     if place is None:
         return tuple(items)
-    others = [other for other in items if other is not item]
+    others: list[Item] = [other for other in items if other is not item]
     if place.after is None:
         return (item, *others)
     for index, other in enumerate(others):

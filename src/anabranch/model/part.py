@@ -51,7 +51,8 @@ class ColumnStats:
 
 @lru_cache(maxsize=65536)
 def _decoded(stats: str) -> dict[str, Any]:
-    return json.loads(stats)
+    decoded: dict[str, Any] = json.loads(stats)
+    return decoded
 
 
 def column_stats(part: Part) -> Mapping[str, ColumnStats]:

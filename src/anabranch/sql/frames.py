@@ -82,7 +82,7 @@ def _plan(session: Session, use: TableUse, text: str) -> ScanPlan:
     try:
         if where is not None:
             where.compiled(table.schema)
-        return plan
+        return replace(plan, hint=True)
     except NeedsSpark:  # it may still skip parts; rows are filtered by Spark alone
         return replace(plan, where=None)
 
@@ -135,6 +135,7 @@ def table_frame(session: Session, table: OpenTable, labels: Sequence[str] | None
     try:
         more = predicate.compiled(table.schema).columns
         plan = plan_scan(session.view(table), list(dict.fromkeys([*wanted, *sorted(more)])), predicate)
+        plan = replace(plan, hint=True)
     except NeedsSpark:
         plan = plan_scan(session.view(table))
     with spark_failures():

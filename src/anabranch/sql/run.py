@@ -16,6 +16,7 @@ from anabranch.errors import Refused, SqlError
 from anabranch.model.types import parse_type
 from anabranch.sql import run_rows
 from anabranch.sql import statements as s
+from anabranch.sql.bind import bind
 from anabranch.sql.frames import micros, open_use, plans_of, position_ref, run_query
 from anabranch.sql.parser import parse
 from anabranch.sql.query import prepare
@@ -29,6 +30,8 @@ def run(session: Session, text: str, args: Any = None, frames: Frames | None = N
     statement = parse(text)
     if isinstance(statement, s.Query):
         return run_query(session, text, args, frames)
+    if args and not isinstance(statement, s.Explain):
+        statement, args = parse(bind(text, args)), None
     runner = _WITH_DATA.get(type(statement))
     if runner is not None:
         return runner(session, statement, args, frames or {})

@@ -100,7 +100,7 @@ def _values_here(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]
         for place, column in enumerate(targets):
             type_ = to_arrow(column.type)
             default = column.write_default or "NULL"
-            texts = [default if isinstance(row[place], s.Default) else row[place] for row in rows]
+            texts = [default if isinstance(value := row[place], s.Default) else value for row in rows]
             known: dict[str, pa.Scalar] = {}
             for text in texts:
                 if text not in known:
@@ -234,7 +234,7 @@ def run_create_as(session: Session, statement: s.CreateTable, args: Any, frames:
     if refuse_taken(session, names, head, if_not_exists=statement.if_not_exists):
         return _rows_result("rows_inserted", 0)
     frame = run_query(session, statement.query, args, frames)
-    columns = [ColumnSpec((label,), type_) for label, type_ in from_spark(frame.schema)]
+    columns = [ColumnSpec((label,), type_) for label, type_ in from_spark(frame.schema) if type_ is not None]
     spec = TableSpec(columns, statement.primary_key, statement.partitioned_by, statement.properties, statement.comment)
     table = prepare_table(session, names, spec, head)
     shape = by_place(table.name, table.schema, len(columns))

@@ -6,6 +6,7 @@ A part is visible only when the catalog says so, so a file that a crash left hal
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Mapping
@@ -117,10 +118,11 @@ class Files:
 
     def discard(self, name: str) -> None:
         """Removes a file that nothing refers to; that it is not there is fine."""
-        try:
+        with contextlib.suppress(OSError):
             self.filesystem.delete_file(self.path(name))
-        except OSError:
-            return
+        if self.is_local:
+            with contextlib.suppress(OSError):  # its folder, if nothing else is there
+                os.rmdir(os.path.dirname(self.path(name)))
 
     def failure(self, name: str, error: OSError) -> StorageError:
         """The error that a failed write becomes."""

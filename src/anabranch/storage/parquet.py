@@ -5,9 +5,11 @@ Files hold physical names, whole row groups of `ROW_GROUP` rows, and no Arrow sc
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,29 +28,31 @@ ROW_GROUP = 131_072
 ORIGIN = "_origin"
 
 
+@dataclass(frozen=True)
+class Destination:
+    """Where and how a table's parts are written. It pickles: tasks carry it."""
+
+    files: Files
+    schema: Schema
+    compression: str = "snappy"
+
+
 class PartWriter:
     """Writes one fresh part, batch by batch, in bounded memory. It is a part only when `close` has returned it."""
 
-    def __init__(
-        self,
-        files: Files,
-        schema: Schema,
-        slot: int,
-        *,
-        partition: str | None = None,
-        has_origin: bool = False,
-    ) -> None:
-        self.files, self.schema, self.slot, self.partition = files, schema, slot, partition
+    def __init__(self, to: Destination, slot: int, *, partition: str | None = None, has_origin: bool = False) -> None:
+        self.files, self.schema, self.slot, self.partition = to.files, to.schema, slot, partition
+        self._compression = to.compression
         self.id = str(uuid.uuid4())
         self.name = f"slot={slot}/{self.id}.parquet"
-        self._arrow = file_schema(schema.columns)
+        self._arrow = file_schema(to.schema.columns)
         if has_origin:
             self._arrow = self._arrow.append(pa.field(ORIGIN, pa.int64()))
         self.has_origin = has_origin
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         self._rows = 0
-        self._floats = [c.physical for c in schema.columns if c.type in (types.FLOAT, types.DOUBLE)]
+        self._floats = [c.physical for c in to.schema.columns if c.type in (types.FLOAT, types.DOUBLE)]
         self._nan: set[str] = set()
         self._metadata: list[pq.FileMetaData] = []
         self._writer: pq.ParquetWriter | None = None
@@ -75,6 +79,7 @@ class PartWriter:
                     self.files.path(self.name),
                     self._arrow,
                     filesystem=self.files.filesystem,
+                    compression=self._compression,
                     store_schema=False,
                     metadata_collector=self._metadata,
                 )
@@ -120,12 +125,10 @@ class PartWriter:
     def abort(self) -> None:
         """Leaves no file behind."""
         if self._writer is not None:
-            try:
+            with contextlib.suppress(OSError):
                 self._writer.close()
-            except OSError:
-                pass
             self._writer = None
-            self.files.discard(self.name)
+        self.files.discard(self.name)
 
 
 def _size(files: Files, name: str, metadata: pq.FileMetaData) -> int:

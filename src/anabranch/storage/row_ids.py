@@ -22,8 +22,10 @@ def by_slot(ids: np.ndarray) -> dict[int, BitMap]:
     slots = ids >> POSITION_BITS
     order = np.argsort(slots, kind="stable")
     slots, positions = slots[order], (ids[order] & _POSITION).astype(np.uint32)
-    starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]])) if len(slots) else []
-    ends = np.append(starts[1:], len(slots)) if len(slots) else []
+    if not len(slots):
+        return {}
+    starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
+    ends = np.append(starts[1:], len(slots))
     return {int(slots[a]): BitMap(positions[a:b]) for a, b in zip(starts, ends, strict=True)}
 
 

@@ -1,0 +1,5 @@
+"""The command line: `anabranch`, or `python -m anabranch.cli`."""
+
+from anabranch.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,95 @@
+"""Arguments in, an exit code out.
+
+argparse, not a library on top of it: `anabranch log` has to be quick (typer alone takes a tenth of a second to import),
+and `parents=` lets an option stand on either side of the command. What a command needs beyond the parser it imports when
+it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn, Protocol
+
+from anabranch import __version__
+from anabranch.cli import branch, describe, history, init, log, restore, sql, tables, tag
+from anabranch.cli.exits import EXIT_CODES, Usage, report
+from anabranch.cli.settings import Settings
+
+
+class Command(Protocol):
+    """A module: the first line of its docstring is the command's help."""
+
+    __name__: str
+    __doc__: str | None
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, settings: Settings, args: argparse.Namespace) -> int | None: ...
+
+
+COMMANDS: tuple[Command, ...] = (init, sql, log, branch, tag, tables, describe, history, restore)
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports a mistake by raising it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(f"{message} (see `{self.prog} --help`)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and gives its exit code; no exception leaves."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    # For errors in the arguments themselves, before they are parsed.
+    settings = Settings(json="--json" in words, debug="--debug" in words)
+    try:
+        args = parser().parse_args(words)
+        settings = Settings.of(args)
+        code = args.run(settings, args) or 0
+        sys.stdout.flush()  # a reader that went away shows here, not at the interpreter's exit
+        return code
+    except SystemExit as asked:  # --help and --version
+        return int(asked.code or 0)
+    except BaseException as error:
+        return report(error, settings)
+
+
+def parser() -> argparse.ArgumentParser:
+    shared = _shared()
+    epilog = "exit codes:\n" + "\n".join(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())
+    top = Parser(
+        prog="anabranch",
+        description="A data lake on Spark with branches and time travel.",
+        epilog=f"{epilog}\n\n`anabranch COMMAND --help` says more about a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[shared],
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"anabranch {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        told = (command.__doc__ or "").strip()
+        sub = commands.add_parser(
+            command.__name__.rpartition(".")[2],
+            help=told.splitlines()[0].rstrip("."),
+            description=told,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            parents=[shared],
+            allow_abbrev=False,
+        )
+        command.arguments(sub)
+        sub.set_defaults(run=command.run)
+    return top
+
+
+def _shared() -> argparse.ArgumentParser:
+    """Options on either side of the command. Without a default: what stands on one side outlives the other."""
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = shared.add_argument_group("options of every command")
+    group.add_argument("-l", "--lake", metavar="PATH", help="the lake; else $ANABRANCH_LAKE, else the current folder")
+    group.add_argument("--catalog", metavar="URL", help="its catalog, if that is PostgreSQL; else $ANABRANCH_CATALOG")
+    group.add_argument("-b", "--branch", metavar="NAME", help="the branch to work on; else main", dest="on_branch")
+    group.add_argument("--json", action="store_true", help="print JSON, errors too")
+    group.add_argument("--debug", action="store_true", help="show tracebacks and Spark's log")
+    return shared
