@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.commands import branches, databases, describe, restore, tables
+from anabranch import commands
 from anabranch.commands.result import Result
 from anabranch.commands.session import Ref, Session, Shared, as_ref
 from anabranch.errors import NotALake, Refused
@@ -127,11 +127,11 @@ class Lake:
         """A new branch from this one's head, or from another ref; gives a Lake on it."""
         ref = as_ref(from_)
         ref = Ref(ref.name, version if version is not None else ref.version)
-        branch = branches.create_branch(self._session, name, ref, if_not_exists=if_not_exists)
+        branch = commands.branches.create_branch(self._session, name, ref, if_not_exists=if_not_exists)
         return Lake(self._session.on(branch.id))
 
     def drop_branch(self, name: str, *, if_exists: bool = False) -> None:
-        branches.drop_branch(self._session, name, if_exists=if_exists)
+        commands.branches.drop_branch(self._session, name, if_exists=if_exists)
 
     def rename_branch(self, name: str, new_name: str) -> None:
         self._session.catalog.rename_branch(name, new_name)
@@ -144,10 +144,10 @@ class Lake:
     ) -> Tag:
         at = as_ref(ref)
         at = Ref(at.name, version if version is not None else at.version)
-        return branches.create_tag(self._session, name, at, if_not_exists=if_not_exists)
+        return commands.branches.create_tag(self._session, name, at, if_not_exists=if_not_exists)
 
     def drop_tag(self, name: str, *, if_exists: bool = False) -> None:
-        branches.drop_tag(self._session, name, if_exists=if_exists)
+        commands.branches.drop_tag(self._session, name, if_exists=if_exists)
 
     def rename_tag(self, name: str, new_name: str) -> None:
         self._session.catalog.rename_tag(name, new_name)
@@ -172,24 +172,24 @@ class Lake:
         comment: str | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        databases.create_database(
+        commands.databases.create_database(
             self._session, name, if_not_exists=if_not_exists, comment=comment, properties=properties
         )
 
     def drop_database(self, name: str, *, if_exists: bool = False, cascade: bool = False) -> None:
-        databases.drop_database(self._session, name, if_exists=if_exists, cascade=cascade)
+        commands.databases.drop_database(self._session, name, if_exists=if_exists, cascade=cascade)
 
     def rename_database(self, name: str, new_name: str) -> None:
-        databases.rename_database(self._session, name, new_name)
+        commands.databases.rename_database(self._session, name, new_name)
 
     def set_database_properties(self, name: str, properties: Mapping[str, str]) -> None:
-        databases.set_database_properties(self._session, name, properties)
+        commands.databases.set_database_properties(self._session, name, properties)
 
     def unset_database_properties(self, name: str, keys: Sequence[str], *, if_exists: bool = False) -> None:
-        databases.unset_database_properties(self._session, name, keys, if_exists=if_exists)
+        commands.databases.unset_database_properties(self._session, name, keys, if_exists=if_exists)
 
     def describe_database(self, name: str) -> Result:
-        return describe.describe_database(self._session, name)
+        return commands.describe.describe_database(self._session, name)
 
     def create_table(
         self,
@@ -208,8 +208,8 @@ class Lake:
 
         parts = table_parts(name)
         declared, key = columns_of(schema)
-        spec = tables.TableSpec(declared, primary_key or key, partitioned_by, properties or {}, comment)
-        tables.create_table(self._session, parts, spec, if_not_exists=if_not_exists)
+        spec = commands.tables.TableSpec(declared, primary_key or key, partitioned_by, properties or {}, comment)
+        commands.tables.create_table(self._session, parts, spec, if_not_exists=if_not_exists)
         return self.table(name)
 
     def table(self, name: str, version: int | None = None) -> Table:
@@ -228,12 +228,12 @@ class Lake:
         """Names as `database.table`."""
         from anabranch.model.names import qualified
 
-        return [qualified(row.database, row.table) for row in describe.show_tables(self._session, database)]
+        return [qualified(row.database, row.table) for row in commands.describe.show_tables(self._session, database)]
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> None:
         from anabranch.sql.declare import table_parts
 
-        tables.drop_table(self._session, table_parts(name), if_exists=if_exists)
+        commands.tables.drop_table(self._session, table_parts(name), if_exists=if_exists)
 
     # --- going back ---------------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class Lake:
 
         then = self._session.resolve(version)
         if table is not None:
-            return restore.restore_table(self._session, table_parts(table), then)
+            return commands.restore.restore_table(self._session, table_parts(table), then)
         if database is not None:
-            return restore.restore_database(self._session, database, then)
-        return restore.restore_branch(self._session, then)
+            return commands.restore.restore_database(self._session, database, then)
+        return commands.restore.restore_branch(self._session, then)

@@ -12,7 +12,7 @@ from anabranch.commands.session import HEAD, OpenTable, Ref, Session
 from anabranch.errors import Refused
 from anabranch.execution.incoming import arrow_table, is_spark_frame
 from anabranch.execution.plan import ScanPlan, plan_scan
-from anabranch.execution.predicate import Predicate
+from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import read_batches, read_table
 from anabranch.execution.shape import by_name
 from anabranch.model.evolve import Place
@@ -83,7 +83,7 @@ class Table:
 
     def _plan(self, wanted: Sequence[str] | None, where: str | None) -> ScanPlan:
         table = self._open()
-        predicate = None if where is None else Predicate(where, frozenset(self._names))
+        predicate = None if where is None else Predicate(where, Scope(self._names))
         if predicate is not None:
             predicate.compiled(table.schema)
         return plan_scan(self._session.view(table), wanted, predicate)

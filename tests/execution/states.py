@@ -182,25 +182,40 @@ def restored(lake: Lake, name: str) -> None:
 # --- schemas ----------------------------------------------------------------------------------------------------------
 
 
+def add_columns(lake: Lake, name: str, columns: dict[str, str]) -> None:
+    numbered(lake, name, 70)
+    for label, rest in columns.items():
+        lake.sql(f"ALTER TABLE {name} ADD COLUMN {label} {rest}")
+    lake.table(name).write(numbers(100, 5))
+
+
 @state
 def added_columns(lake: Lake, name: str) -> None:
-    numbered(lake, name, 70)
     defaults = {
         "b": "BOOLEAN DEFAULT true", "i1": "TINYINT DEFAULT -128", "i2": "SMALLINT DEFAULT -32768",
         "i": "INT DEFAULT -2147483648", "l": "BIGINT DEFAULT -9223372036854775808", "f": "FLOAT DEFAULT 0.1",
         "fn": "FLOAT DEFAULT CAST('NaN' AS FLOAT)", "e": "DOUBLE DEFAULT 1e300",
         "en": "DOUBLE DEFAULT CAST('-Infinity' AS DOUBLE)", "n": "DECIMAL(38,10) DEFAULT -123.4567890123",
-        "t": "STRING DEFAULT 'it''s \"so\" {x} é 日本'", "bin": "BINARY DEFAULT X'00FF'",
+        "n5": "DECIMAL(5,2) DEFAULT 1.5", "t": "STRING DEFAULT 'it''s \"so\" {x} é 日本\n'", "t0": "STRING DEFAULT ''",
         "day": "DATE DEFAULT DATE '1582-10-15'", "ts": "TIMESTAMP DEFAULT TIMESTAMP '1900-01-01 00:00:00.123456Z'",
         "ntz": "TIMESTAMP_NTZ DEFAULT TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'", "nul": "INT",
-        "arr": "ARRAY<INT> DEFAULT array(1, 2)", "empty_arr": "ARRAY<STRING> DEFAULT array()",
-        "m": "MAP<STRING,INT> DEFAULT map('a', 1)", "st": "STRUCT<a: INT, b: STRING> DEFAULT named_struct('a', 1, 'b', 'x')",
     }  # fmt: skip
-    for label, rest in defaults.items():
-        lake.sql(f"ALTER TABLE {name} ADD COLUMN {label} {rest}")
-    lake.table(name).write(numbers(100, 5))
+    add_columns(lake, name, defaults)
     lake.sql(f"ALTER TABLE {name} ALTER COLUMN i SET DEFAULT 5")
+    lake.sql(f"ALTER TABLE {name} ALTER COLUMN l DROP DEFAULT")
     lake.table(name).write(numbers(200, 5))
+    lake.table(name).delete("id = 3")
+
+
+@state
+def added_nested_columns(lake: Lake, name: str) -> None:
+    defaults = {
+        "bin": "BINARY DEFAULT X'00FF'", "a": "ARRAY<INT> DEFAULT array(1, 2)", "a0": "ARRAY<STRING> DEFAULT array()",
+        "an": "ARRAY<INT> DEFAULT array(1, NULL)", "m": "MAP<STRING,INT> DEFAULT map('a', 1)",
+        "m0": "MAP<STRING,INT> DEFAULT map()", "st": "STRUCT<a: INT, b: STRING> DEFAULT named_struct('a', 1, 'b', NULL)",
+    }  # fmt: skip
+    add_columns(lake, name, defaults)
+    lake.table(name).delete("id IN (3, 101)")
 
 
 @state

@@ -1,75 +1,132 @@
-"""Spark's answer is the kernel's answer, for every kind of state and every way of reading it."""
+"""Spark's answer is the kernel's answer, for every kind of state and every way of reading it; row ids too."""
 
 from __future__ import annotations
 
 import anabranch
+import pyarrow as pa
 import pytest
 from anabranch.execution import masks
-from anabranch.execution.plan import choose_paths, plan_scan
+from anabranch.execution.plan import plan_scan
+from anabranch.execution.predicate import Predicate
+from anabranch.execution.reader import read_table
+from anabranch.execution.spark_scan import scan_frame
 from anabranch.execution.spark_types import from_spark
+from anabranch.model.part import row_groups
 from anabranch.options import Limits
-from anabranch.sql.declare import table_name
-from anabranch.sql.frames import open_use
 
+from tests.execution.conftest import WAYS
+from tests.execution.plans import plan_of, ways_of
 from tests.execution.rows import rows
-from tests.execution.states import STATES, build_all
+from tests.execution.states import STATES
 
 pytestmark = pytest.mark.spark
 
-HUGE = 1 << 60
-WAYS = {
-    "local": Limits(local_scan=HUGE),
-    "bundled": Limits(local_scan=-1, small_part=HUGE),
-    "native": Limits(local_scan=-1, small_part=0),
+# The largest parts of the state `mixed` are native, the smallest bundled, and both kinds have dead rows.
+MIXED = Limits(local_scan=-1, small_part=4000)
+# Spark's vectorised reader cannot give these defaults, so kernels read the parts that lack the columns.
+ALSO = {"added_nested_columns": {"bundled"}}
+IDS = {
+    "native": ["few_dead", "many_dead", "updated", "partitioned", "odd_names", "deep_branch", "restored", "mixed"],
+    "bundled": ["few_dead", "updated"],
+    "mixed": ["mixed"],
 }
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("states") / "lake"
+def opened(spark, states_folder, sources):
+    """The lake with given limits; equal limits give the same lake."""
+    lakes = {}
 
+    def with_limits(limits):
+        if limits not in lakes:
+            lakes[limits] = anabranch.connect(states_folder, spark=spark, limits=limits, create=False)
+        return lakes[limits]
 
-@pytest.fixture(scope="module")
-def sources(folder):
-    with anabranch.connect(folder, durability="process") as lake:
-        return build_all(lake)
-
-
-@pytest.fixture(scope="module", params=WAYS)
-def way(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def lake(spark, folder, sources, way):
-    with anabranch.connect(folder, spark=spark, limits=WAYS[way], create=False) as opened:
-        yield opened
-
-
-def plan_of(lake, source, labels=None):
-    session = lake._session
-    return plan_scan(session.view(open_use(session, table_name(source))), labels)
-
-
-def kernel_rows(lake, source):
-    from anabranch.execution.reader import read_table
-
-    return read_table(plan_of(lake, source))
-
-
-def ways_of(lake, source):
-    """The names of the ways that the parts of a scan take."""
-    paths = choose_paths(plan_of(lake, source), lake._session.shared.limits, native=True)
-    return {name for name in ("local", "bundled", "native", "masked") if getattr(paths, name)}
+    yield with_limits
+    for lake in lakes.values():
+        lake.close()
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_spark_agrees(lake, sources, way, state):
-    source = sources[state]
-    expected = kernel_rows(lake, source)
-    assert ways_of(lake, source) <= ({"native", "masked"} if way == "native" else {way})
+@pytest.mark.parametrize("way", WAYS)
+def test_every_state_on_every_way(opened, sources, way, state):
+    lake, source = opened(WAYS[way]), sources[state]
+    plan = plan_of(lake, source)
+    expected = read_table(plan)
     frame = lake.sql(f"SELECT * FROM {source}")
+    assert ways_of(lake, source) <= ({"native", "masked", *ALSO.get(state, ())} if way == "native" else {way})
     assert frame.columns == expected.column_names
-    columns = plan_of(lake, source).columns
-    assert [str(type_) for _, type_ in from_spark(frame.schema)] == [str(column.type) for column in columns]
+    assert [str(type_) for _, type_ in from_spark(frame.schema)] == [str(column.type) for column in plan.columns]
     assert rows(frame.toArrow()) == rows(expected)
+
+
+def test_all_ways_at_once(opened, sources):
+    lake, source = opened(MIXED), sources["mixed"]
+    assert ways_of(lake, source) == {"bundled", "native", "masked"}
+    assert rows(lake.sql(f"SELECT * FROM {source}").toArrow()) == rows(lake.table(source).to_arrow())
+
+
+@pytest.mark.parametrize(("way", "state"), [(way, state) for way, states in IDS.items() for state in states])
+def test_row_ids(spark, opened, sources, way, state):
+    limits = MIXED if way == "mixed" else WAYS[way]
+    plan = plan_of(opened(limits), sources[state])
+    assert rows(scan_frame(spark, plan, limits, ids=True).toArrow()) == rows(read_table(plan, ids=True))
+
+
+@pytest.mark.parametrize("state", ["few_dead", "many_dead", "updated"])
+def test_masks_in_chunks(spark, opened, sources, monkeypatch, state):
+    monkeypatch.setattr(masks, "WHOLE_LIMIT", -1)
+    monkeypatch.setattr(masks, "CHUNK_BITS", 7)
+    plan = plan_of(opened(WAYS["native"]), sources[state])
+    frame = scan_frame(spark, plan, WAYS["native"], ids=True)
+    assert rows(frame.toArrow()) == rows(read_table(plan, ids=True))
+
+
+SIZES = (300_000, 140_000)
+FILTERS = ("k = 131073", "k BETWEEN 131000 AND 262200 AND v < 0", "k > 299990", "v < 5 OR k IN (7, 262144)")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """The view of a table with parts of several whole row groups."""
+    folder = tmp_path_factory.mktemp("groups") / "lake"
+    with anabranch.connect(folder, durability="process") as lake:
+        lake.create_database("d")
+        table = lake.create_table("d.t", "k INT, v BIGINT")
+        first = 0
+        for size in SIZES:
+            keys = pa.array(range(first, first + size), pa.int32())
+            table.write({"k": keys, "v": keys.cast(pa.int64())})
+            first += size
+        table.delete("k % 200 = 0")
+        table.update({"v": "-v"}, "k BETWEEN 131070 AND 131074 OR k > 430000")
+        table.delete("k BETWEEN 140000 AND 200000")
+        return plan_of(lake, "d.t").view
+
+
+@pytest.fixture
+def in_splits(conf):
+    """Files are read in several tasks each."""
+    conf("spark.sql.files.maxPartitionBytes", "300000")
+    conf("spark.sql.files.openCostInBytes", "0")
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["whole", "chunked"])
+@pytest.mark.usefixtures("in_splits")
+def test_row_ids_over_row_groups_and_splits(spark, large, monkeypatch, chunked):
+    if chunked:
+        monkeypatch.setattr(masks, "WHOLE_LIMIT", -1)
+    plan = plan_scan(large)
+    assert max(len(row_groups(part)) for part in plan.parts) == 3
+    frame = scan_frame(spark, plan, WAYS["native"], ids=True)
+    assert frame.rdd.getNumPartitions() > len(plan.parts)
+    assert frame.toArrow().sort_by("_row_id").equals(read_table(plan, ids=True).sort_by("_row_id"))
+
+
+@pytest.mark.parametrize("condition", FILTERS)
+@pytest.mark.usefixtures("in_splits")
+def test_row_ids_under_pushed_filters(spark, large, condition):
+    found = scan_frame(spark, plan_scan(large), WAYS["native"], ids=True).where(condition).toArrow()
+    expected = read_table(plan_scan(large, None, Predicate(condition)), ids=True)
+    assert expected.num_rows > 0
+    assert found.sort_by("_row_id").equals(expected.sort_by("_row_id"))

@@ -1,8 +1,7 @@
 """Arguments in, an exit code out.
 
 argparse, not a library on top of it: `anabranch log` has to be quick (typer alone takes a tenth of a second to import),
-and `parents=` lets an option stand on either side of the command. What a command needs beyond the parser it imports when
-it runs.
+and `parents=` lets an option stand on either side of the command. A command imports what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -83,9 +82,9 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _shared() -> argparse.ArgumentParser:
+def _shared() -> Parser:
     """Options on either side of the command. Without a default: what stands on one side outlives the other."""
-    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = shared.add_argument_group("options of every command")
     group.add_argument("-l", "--lake", metavar="PATH", help="the lake; else $ANABRANCH_LAKE, else the current folder")
     group.add_argument("--catalog", metavar="URL", help="its catalog, if that is PostgreSQL; else $ANABRANCH_CATALOG")

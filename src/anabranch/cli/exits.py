@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import traceback
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from anabranch.cli.settings import Settings
@@ -47,7 +48,7 @@ def report(error: BaseException, settings: Settings) -> int:
     if settings.debug:
         traceback.print_exception(error)
     if settings.json:
-        told = json.dumps(_record(error), ensure_ascii=False)
+        told = json.dumps(_record(error), ensure_ascii=False, default=str)
     else:
         told = f"anabranch: error: {message(error)}" if code != INTERRUPTED else "anabranch: interrupted"
     print(told, file=sys.stderr, flush=True)
@@ -68,5 +69,9 @@ def message(error: BaseException) -> str:
 def _record(error: BaseException) -> dict[str, Any]:
     record: dict[str, Any] = {"error": type(error).__name__, "message": message(error)}
     if isinstance(error, Conflict):
-        record["conflicts"] = [str(conflict) for conflict in error.conflicts]
+        record["conflicts"] = [_conflict(conflict) for conflict in error.conflicts]
     return record
+
+
+def _conflict(conflict: Any) -> Any:
+    return asdict(conflict) if is_dataclass(conflict) and not isinstance(conflict, type) else str(conflict)

@@ -56,7 +56,18 @@ def describe(table: OpenTable, text: str) -> str:
     """`d=2026-01-01/k=1`, as people write partitions."""
     values = json.loads(text)
     pairs = [(c.label, decode(values.get(c.physical), c.type)) for c in table.schema.partition_columns]
-    return "/".join(f"{label}={value}" for label, value in pairs)
+    return "/".join(f"{label}={_shown(value)}" for label, value in pairs)
+
+
+def _shown(value: Any) -> str:
+    """As SQL writes it; text that SQL would take for something else is quoted."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return f"X'{value.hex().upper()}'"
+    return f"'{value}'" if value in ("", "NULL") or "/" in str(value) else str(value)
 
 
 def add_partitions(

@@ -86,13 +86,14 @@ class Result:
         """A rich table of the first rows."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
+        from rich.text import Text
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
         for place, name in enumerate(self.columns):
             numbers = all(isinstance(row[place], (int, float)) for row in self._rows) and bool(self._rows)
-            table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+            table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
         for row in self._rows[:n]:
-            table.add_row(*map(shown, row))
+            table.add_row(*(Text(shown(value)) for value in row))  # not markup: "[/b]" is a value
         return table
 
     def __str__(self) -> str:

@@ -8,19 +8,17 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch import expressions
 from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import or_discard
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.errors import NeedsSpark
 from anabranch.execution.plan import TableView, plan_scan
-from anabranch.execution.predicate import Predicate
+from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.execution.shape import Shape, by_place
 from anabranch.execution.writer import write_parts
 from anabranch.model.part import Part
 from anabranch.model.records import TableDelta
-from anabranch.storage.arrow_types import arrow_schema
 from anabranch.storage.parquet import ORIGIN
 from anabranch.storage.row_ids import by_slot
 
@@ -28,12 +26,14 @@ Values = Mapping[str, str]
 """Physical column -> SQL text of its new value."""
 
 
-def update(session: Session, table: OpenTable, values: Values, where: Predicate | None, by_spark: FrameOf) -> int:
+def update(
+    session: Session, table: OpenTable, values: Values, where: Predicate | None, scope: Scope, by_spark: FrameOf
+) -> int:
     """The number of rows that changed. `by_spark` gives all columns, new values in place, then `_row_id`, `_origin`."""
     view = session.view(table)
     shape = by_place(table.name, table.schema, len(table.schema.columns))
     try:
-        changed = _changed_here(session, table, view, values, where, shape)
+        changed = _changed_here(session, table, view, values, where, scope, shape)
     except NeedsSpark:  # known from the text, or only from a value
         changed = None
     if changed is None:
@@ -44,17 +44,18 @@ def update(session: Session, table: OpenTable, values: Values, where: Predicate 
 
 
 def _changed_here(
-    session: Session, table: OpenTable, view: TableView, values: Values, where: Predicate | None, shape: Shape
+    session: Session,
+    table: OpenTable,
+    view: TableView,
+    values: Values,
+    where: Predicate | None,
+    scope: Scope,
+    shape: Shape,
 ) -> tuple[list[pa.Table], list[np.ndarray]] | None:
     """The new versions, and the ids of the old ones; None: there is too much for this process."""
-    schema = arrow_schema(table.schema.columns)
-    qualifiers = where.qualifiers if where else frozenset((table.database.name, table.record.name))
     if where is not None:
         where.compiled(table.schema)
-    compiled = {
-        physical: expressions.compile_expression(expressions.parse_expression(text), schema, aliases=qualifiers)
-        for physical, text in values.items()
-    }
+    compiled = {physical: scope.compiled(text, table.schema) for physical, text in values.items()}
     plan = plan_scan(view, None, where)
     if plan.bytes > session.shared.limits.local_work:
         return None

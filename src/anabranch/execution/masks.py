@@ -19,32 +19,34 @@ from anabranch.storage.row_ids import words
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SLOT, POSITION = "slot", "_position"
+SLOT = "slot"
+# No column of a user can have these names: they hold a control character.
+POSITION, MASKED, CHUNK, WORDS = "\x01position", "\x01slot", "\x01chunk", "\x01words"
 CHUNK_BITS = 16
 WHOLE_LIMIT = 16 << 20
-_WORD = "`_words`[cast(shiftright({at}, 6) as int)]"
-_LIVE = "`_words` is null or (shiftrightunsigned(" + _WORD + ", cast({at} & 63 as int)) & 1) = 0"
+_WORD = f"`{WORDS}`[cast(shiftright({{at}}, 6) as int)]"
+_LIVE = f"`{WORDS}` is null or (shiftrightunsigned({_WORD}, cast({{at}} & 63 as int)) & 1) = 0"
 
 
 def hide(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
-    """`frame` has the columns `slot` and `_position`; what is left are its live rows."""
+    """`frame` has the columns SLOT and POSITION; what is left are its live rows."""
     from pyspark.sql import functions as F
 
     chunked = sum(part.rows for part, _ in dead) // 8 > WHOLE_LIMIT
     table = chunk_table(dead) if chunked else whole_table(dead)
     mask = F.broadcast(spark.createDataFrame(table))
-    matches = F.col(SLOT) == F.col("_slot")
-    at = POSITION
+    matches = F.col(SLOT) == F.col(f"`{MASKED}`")
+    at = f"`{POSITION}`"
     if chunked:
-        matches = matches & (F.shiftright(F.col(POSITION), CHUNK_BITS) == F.col("_chunk"))
-        at = f"({POSITION} & {(1 << CHUNK_BITS) - 1})"
+        matches = matches & (F.shiftright(F.col(f"`{POSITION}`"), CHUNK_BITS) == F.col(f"`{CHUNK}`"))
+        at = f"({at} & {(1 << CHUNK_BITS) - 1})"
     return frame.join(mask, matches, "left").where(_LIVE.format(at=at))
 
 
 def whole_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:
     arrays = [words(positions, part.rows) for part, positions in dead]
     slots = [part.slot for part, _ in dead]
-    return pa.table({"_slot": pa.array(slots, pa.int64()), "_words": _lists(arrays)})
+    return pa.table({MASKED: pa.array(slots, pa.int64()), WORDS: _lists(arrays)})
 
 
 def chunk_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:
@@ -57,7 +59,7 @@ def chunk_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:
         slots += [part.slot] * len(filled)
         chunks += filled.tolist()
         arrays += list(bits[filled])
-    columns = {"_slot": pa.array(slots, pa.int64()), "_chunk": pa.array(chunks, pa.int64()), "_words": _lists(arrays)}
+    columns = {MASKED: pa.array(slots, pa.int64()), CHUNK: pa.array(chunks, pa.int64()), WORDS: _lists(arrays)}
     return pa.table(columns)
 
 

@@ -14,6 +14,7 @@ from pyroaring import BitMap
 
 from anabranch import expressions
 from anabranch.execution.predicate import Predicate
+from anabranch.model import types
 from anabranch.model.part import Part
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
@@ -87,12 +88,23 @@ def choose_paths(plan: ScanPlan, limits: Limits, *, native: bool) -> Paths:
     """`native`: Spark's reader can open this storage."""
     if plan.bytes <= limits.local_scan:
         return Paths(local=plan.parts)
-    small = tuple(part for part in plan.parts if part.bytes < limits.small_part or not native)
-    large = tuple(part for part in plan.parts if part.bytes >= limits.small_part and native)
+    large = tuple(p for p in plan.parts if native and p.bytes >= limits.small_part and _native_can_read(plan, p))
+    slots = {part.slot for part in large}
     return Paths(
-        bundled=small,
+        bundled=tuple(part for part in plan.parts if part.slot not in slots),
         native=tuple(part for part in large if not plan.dead(part)),
         masked=tuple(part for part in large if plan.dead(part)),
+    )
+
+
+def _native_can_read(plan: ScanPlan, part: Part) -> bool:
+    """Spark's vectorised reader cannot fill in defaults of binary and nested columns."""
+    written = plan.view.written[part.schema_id]
+    return not any(
+        column.initial_default is not None
+        and (column.type == types.BINARY or not types.is_atomic(column.type))
+        and written.physical(column.physical) is None
+        for column in plan.columns
     )
 
 

@@ -73,7 +73,8 @@ class PartReader:
             seen = seen.filter(pa.array(alive))
         if self._predicate is not None:
             seen = self._filtered(seen)
-        return seen if len(self._fetched) == len(self.columns) else seen.select(self.output.names)
+        exact = self._fetched and len(self._fetched) == len(self.columns)
+        return seen if exact else seen.select(self.output.names)
 
     def _filtered(self, seen: pa.Table) -> pa.Table:
         assert self._predicate is not None

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_log = logging.getLogger(__name__)
+
+# Errors only: Spark's warnings at every start are about itself. A default, so that a user's own options come after it.
+_LOG4J = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+
 _SETTINGS = {
+    "spark.driver.defaultJavaOptions": _LOG4J,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -39,11 +47,15 @@ class SparkHolder:
 
 
 def _started() -> SparkSession:
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    _log.info("starting Spark…")
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True  # prints what the exception says, once more, as a page of JSON
     # Workers must run the Python that has pyarrow and this package.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -53,4 +65,6 @@ def _started() -> SparkSession:
     warehouse = os.path.join(tempfile.gettempdir(), "anabranch-spark-warehouse")
     for name, value in (_SETTINGS | {"spark.sql.warehouse.dir": warehouse}).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    _log.info("running…")
+    return spark

@@ -95,7 +95,7 @@ def _native(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], *, ids: 
         frame = masks.hide(frame, spark, dead)
     columns = [_labelled(column) for column in plan.columns]
     if ids:
-        row_id = F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | {masks.POSITION}")
+        row_id = F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`")
         columns += [row_id.alias(ROW_ID), F.coalesce(F.col(ORIGIN), row_id).alias(ORIGIN)]
     return frame.select(*columns)
 

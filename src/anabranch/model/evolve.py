@@ -94,6 +94,8 @@ def widen(schema: Schema, path: Path, type_: DataType) -> Schema:
             )
         return replace(item, type=adopted)
 
+    if len(path) > 1 and fold(path[-1]) in ("element", "value") and not _is_field(schema, path):
+        return _retyped(schema, path, lambda old: wider(StructField(path[-1], old, "")).type)
     return _changed(schema, path, wider, wider, key_safe=False)
 
 
@@ -189,7 +191,7 @@ def _field(struct: Struct, path: Path) -> StructField:
     for field in struct.fields:
         if fold(field.label) == fold(path[-1]):
             return field
-    raise NotFound("field", ".".join(path), [field.label for field in struct.fields])
+    raise NotFound("field", ".".join(path), [".".join((*path[:-1], field.label)) for field in struct.fields])
 
 
 def _in_struct(schema: Schema, path: Path, change: Callable[[Struct], Struct]) -> Schema:
@@ -198,9 +200,40 @@ def _in_struct(schema: Schema, path: Path, change: Callable[[Struct], Struct]) -
     return _with(schema, column, replace(column, type=_descend(column.type, path, 1, change)))
 
 
+def _is_field(schema: Schema, path: Path) -> bool:
+    """Whether the last name of a path is a struct's field, and not the element or value of a collection."""
+    try:
+        _in_struct(schema, path, lambda struct: struct)
+    except SchemaError:
+        return False
+    return True
+
+
+def _retyped(schema: Schema, path: Path, change: Callable[[DataType], DataType]) -> Schema:
+    """Changes the type of an array's element or a map's value."""
+    column = schema.column(path[0])
+
+    def inner(type_: DataType, steps: Path) -> DataType:
+        if not steps:
+            return change(type_)
+        step = fold(steps[0])
+        if isinstance(type_, types.Array) and step == "element":
+            return replace(type_, element=inner(type_.element, steps[1:]))
+        if isinstance(type_, types.Map) and step == "value":
+            return replace(type_, value=inner(type_.value, steps[1:]))
+        if isinstance(type_, Struct):
+            field = _field(type_, path[: len(path) - len(steps) + 1])
+            return _with_field(type_, field, replace(field, type=inner(field.type, steps[1:])))
+        raise SchemaError(f"'{'.'.join(path)}': {type_} has no '{steps[0]}'.")
+
+    return _with(schema, column, replace(column, type=inner(column.type, path[1:])))
+
+
 def _descend(type_: DataType, path: Path, depth: int, change: Callable[[Struct], Struct]) -> DataType:
-    if depth == len(path) - 1 and isinstance(type_, Struct):
-        return change(type_)
+    if depth == len(path) - 1:
+        if isinstance(type_, Struct):
+            return change(type_)
+        raise SchemaError(f"'{'.'.join(path[:depth])}' is {type_} and has no field '{path[depth]}'.")
     step = fold(path[depth])
     if isinstance(type_, Struct):
         field = _field(type_, path[: depth + 1])

@@ -13,7 +13,7 @@ from anabranch.commands.session import OpenTable, Ref, Session
 from anabranch.errors import AnabranchError, NeedsSpark, SqlError
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.plan import ScanPlan, plan_scan
-from anabranch.execution.predicate import Predicate
+from anabranch.execution.predicate import Predicate, Scope
 from anabranch.model.schema import Schema
 from anabranch.sql import refs
 from anabranch.sql.query import PreparedQuery, TableUse, prepare
@@ -104,7 +104,7 @@ def _pushed(use: TableUse, schema: Schema) -> Predicate | None:
         names = {column.name for column in conjunct.find_all(exp.Column)}
         if all(schema.find(name) for name in names):
             kept.append(f"({conjunct.sql(dialect='spark')})")
-    return Predicate(" AND ".join(kept), frozenset({use.alias, *use.name.parts})) if kept else None
+    return Predicate(" AND ".join(kept), Scope(alias=use.alias)) if kept else None
 
 
 def _frame(session: Session, plan: ScanPlan, *, ids: bool) -> DataFrame:
@@ -131,7 +131,7 @@ def table_frame(session: Session, table: OpenTable, labels: Sequence[str] | None
     wanted = [column.label for column in table.schema.select(labels)]
     if where is None:
         return _frame(session, plan_scan(session.view(table), wanted), ids=False)
-    predicate = Predicate(where, frozenset({table.database.name, table.record.name}))
+    predicate = Predicate(where, Scope((table.database.name, table.record.name)))
     try:
         more = predicate.compiled(table.schema).columns
         plan = plan_scan(session.view(table), list(dict.fromkeys([*wanted, *sorted(more)])), predicate)

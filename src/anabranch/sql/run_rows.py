@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from anabranch import expressions
 from anabranch.commands import partitions
 from anabranch.commands.columns import ColumnSpec
 from anabranch.commands.delete import delete
@@ -23,14 +22,15 @@ from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
 from anabranch.commands.tables import TableSpec, commit_new, prepare_table, refuse_taken
 from anabranch.commands.update import update
-from anabranch.errors import DataError, NeedsSpark, Refused, SqlError
-from anabranch.execution.predicate import Predicate
+from anabranch.errors import NeedsSpark, Refused, SqlError
+from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID
 from anabranch.execution.shape import Shape, by_name, by_place
 from anabranch.model.records import TableDelta
 from anabranch.model.types import quote_identifier
 from anabranch.sql import statements as s
 from anabranch.sql.frames import run_query
+from anabranch.sql.values import value_table
 from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.parquet import ORIGIN
 
@@ -53,8 +53,8 @@ def writable(session: Session, name: Any) -> tuple[Session, OpenTable]:
 
 def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames) -> Result:
     session, table = writable(session, statement.name)
-    overwrite = _overwrite(table, statement)
     fixed = _fixed(table, statement)
+    overwrite = _overwrite(table, statement)
     if isinstance(statement.source, s.Values):
         rows = _values_here(table, statement, fixed)
         if rows is not None:
@@ -83,32 +83,14 @@ def check_frame(frame: Any, shape: Shape) -> None:
 def _values_here(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]) -> pa.Table | None:
     """VALUES of constants, without Spark; None if one of them needs it."""
     assert isinstance(statement.source, s.Values)
-    rows = statement.source.rows
-    targets = (
-        [column for column in table.schema.columns if column.physical not in fixed]
-        if statement.columns is None
-        else [table.schema.column(label) for label in statement.columns]
-    )
-    for row in rows:
-        if len(row) != len(targets):
-            raise DataError(
-                f"'{table.name}' takes {len(targets)} values here ({', '.join(c.label for c in targets)}), "
-                f"but a row of VALUES has {len(row)}."
-            )
-    arrays = []
+    if statement.columns is None:
+        targets = [column for column in table.schema.columns if column.physical not in fixed]
+    else:
+        targets = [table.schema.column(label) for label in statement.columns]
     try:
-        for place, column in enumerate(targets):
-            type_ = to_arrow(column.type)
-            default = column.write_default or "NULL"
-            texts = [default if isinstance(value := row[place], s.Default) else value for row in rows]
-            known: dict[str, pa.Scalar] = {}
-            for text in texts:
-                if text not in known:
-                    known[text] = expressions.constant(expressions.parse_expression(text), type_, column=column.label)
-            arrays.append(pa.array([known[text].as_py() for text in texts], type_))
+        return value_table(table.name, statement.source, targets)
     except NeedsSpark:
         return None
-    return pa.table(arrays, names=[column.label for column in targets])
 
 
 def _as_query(statement: s.Insert) -> str:
@@ -123,7 +105,8 @@ def _as_query(statement: s.Insert) -> str:
 def _fixed(table: OpenTable, statement: s.Insert) -> dict[str, str]:
     """Static partition values: physical column -> SQL text."""
     given = {label: text for label, text in (statement.partition or {}).items() if text is not None}
-    partitions.scope(table, given) if statement.partition else None
+    if statement.partition is not None:
+        partitions.scope(table, dict.fromkeys(statement.partition, "NULL"))  # every name must be a partition column
     return {table.schema.column(label).physical: text for label, text in given.items()}
 
 
@@ -133,7 +116,6 @@ def _overwrite(table: OpenTable, statement: s.Insert) -> Overwrite | None:
     if statement.partition is None:
         return EVERYTHING
     static = {label: text for label, text in statement.partition.items() if text is not None}
-    partitions.scope(table, dict.fromkeys(statement.partition, "NULL"))  # every name must be a partition column
     return Overwrite(partitions.scope(table, static), dynamic=len(static) < len(table.schema.partitioned_by))
 
 
@@ -142,7 +124,7 @@ def _overwrite(table: OpenTable, statement: s.Insert) -> Overwrite | None:
 
 def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames) -> Result:
     session, table = writable(session, statement.name)
-    where = _predicate(table, statement.where, statement.alias)
+    where = _predicate(statement.where, _scope(table, statement.alias))
     query = _rows_to_delete(table, statement)
     rows = delete(session, table, where, lambda: run_query(session, query, args, frames, ids_for_first=True))
     return _rows_result("rows_deleted", rows)
@@ -150,11 +132,12 @@ def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames)
 
 def run_update(session: Session, statement: s.Update, args: Any, frames: Frames) -> Result:
     session, table = writable(session, statement.name)
-    where = _predicate(table, statement.where, statement.alias)
+    scope = _scope(table, statement.alias)
+    where = _predicate(statement.where, scope)
     values = _assigned(table, statement)
     query = _rows_to_update(table, statement, values)
     frame = lambda: run_query(session, query, args, frames, ids_for_first=True)  # noqa: E731
-    return _rows_result("rows_updated", update(session, table, values, where, frame))
+    return _rows_result("rows_updated", update(session, table, values, where, scope, frame))
 
 
 def explained(session: Session, statement: s.Delete | s.Update) -> str:
@@ -198,10 +181,12 @@ def _assigned(table: OpenTable, statement: s.Update) -> dict[str, str]:
     return values
 
 
-def _predicate(table: OpenTable, where: str | None, alias: str | None) -> Predicate | None:
-    if where is None:
-        return None
-    return Predicate(where, frozenset({alias} if alias else {table.database.name, table.record.name}))
+def _scope(table: OpenTable, alias: str | None) -> Scope:
+    return Scope((table.database.name, table.record.name), alias)
+
+
+def _predicate(where: str | None, scope: Scope) -> Predicate | None:
+    return None if where is None else Predicate(where, scope)
 
 
 def _source(table: OpenTable, alias: str | None, where: str | None) -> str:

@@ -40,7 +40,7 @@ def encode(value: Any, type_: DataType) -> Any:
     if type_ == types.BINARY:
         return value.hex()
     if isinstance(value, float):
-        return "NaN" if math.isnan(value) else str(value) if math.isinf(value) else value
+        return "NaN" if math.isnan(value) else str(value) if math.isinf(value) else value + 0.0  # -0.0 equals 0.0
     return value
 
 

@@ -1,0 +1,91 @@
+"""Commits on the screen: one line each, or several, with the branches and tags that stand on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.output import aligned, print_json, styled
+from anabranch.cli.settings import Settings
+from anabranch.model.history import Branch, Commit, Position
+
+if TYPE_CHECKING:
+    from anabranch.lake import Lake
+
+Marks = Mapping[tuple[int, int], Sequence[str]]
+
+
+def print_commits(lake: Lake, commits: Sequence[Commit], settings: Settings, *, long: bool) -> None:
+    branches = {branch.id: branch for branch in lake.branches()}
+    if settings.json:
+        print_json([record(commit, branches) for commit in commits])
+        return
+    marks = standing(lake, branches)
+    if long:
+        print("\n\n".join(_lines(commit, marks) for commit in commits))
+        return
+    rows = [[str(c.version), f"{c.time:%Y-%m-%d %H:%M:%S}", c.author, c.operation, c.message] for c in commits]
+    for commit, line in zip(commits, aligned(rows), strict=True):
+        version = str(commit.version)
+        print(styled(version, "yellow") + line.removeprefix(version) + _shown(commit, marks))
+
+
+def _shown(commit: Commit, marks: Marks) -> str:
+    names = marks.get((commit.branch_id, commit.version))
+    return styled(f"  ({', '.join(names)})", "green") if names else ""
+
+
+def _lines(commit: Commit, marks: Marks) -> str:
+    return "\n".join(
+        [
+            styled(f"version {commit.version}", "yellow") + _shown(commit, marks),
+            f"  id         {commit.id}",
+            f"  author     {commit.author}",
+            f"  time       {commit.time.isoformat(sep=' ')}",
+            f"  operation  {commit.operation}",
+            *([f"  message    {commit.message}"] if commit.message else []),
+        ]
+    )
+
+
+def record(commit: Commit, branches: Mapping[int, Branch]) -> dict[str, Any]:
+    """A commit for JSON. The name of a branch that was dropped is null."""
+
+    def position(of: Position) -> dict[str, Any]:
+        return {"branch": _name(branches, of.branch_id), "version": of.version}
+
+    return {
+        "version": commit.version,
+        "id": commit.id,
+        "time": commit.time,
+        "branch": _name(branches, commit.branch_id),
+        "author": commit.author,
+        "operation": commit.operation,
+        "message": commit.message,
+        "parents": [position(parent) for parent in commit.parents],
+    }
+
+
+def _name(branches: Mapping[int, Branch], branch_id: int) -> str | None:
+    return branches[branch_id].name if branch_id in branches else None
+
+
+def standing(lake: Lake, branches: Mapping[int, Branch]) -> Marks:
+    """The branches and tags whose position is a commit, by the commit's own branch and version."""
+    marks = defaultdict(list)
+    for branch in branches.values():
+        marks[_owner(branches, branch.id, branch.head)].append(branch.name)
+    for tag in lake.tags():
+        marks[_owner(branches, tag.branch_id, tag.version)].append(f"tag {tag.name}")
+    return marks
+
+
+def _owner(branches: Mapping[int, Branch], branch_id: int, version: int) -> tuple[int, int]:
+    """Up to its fork, a branch's history is its parent's."""
+    while branch_id in branches:
+        branch = branches[branch_id]
+        if branch.parent_id is None or version > branch.fork:
+            break
+        branch_id = branch.parent_id
+    return branch_id, version

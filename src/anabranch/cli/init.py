@@ -1,0 +1,42 @@
+"""Create a lake.
+
+A folder that holds other things is not taken over. Where there is a lake already, nothing changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from dataclasses import replace
+
+from anabranch.cli.output import print_json
+from anabranch.cli.settings import Settings
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="?", metavar="PATH", help="where; else --lake, else the current folder")
+
+
+def run(settings: Settings, args: argparse.Namespace) -> None:
+    from anabranch.errors import NotALake
+    from anabranch.lake import connect
+
+    settings = replace(settings, lake=args.path or settings.lake)
+    try:
+        lake, created = settings.open(), False
+    except NotALake:
+        lake, created = connect(settings.lake, settings.catalog, branch=settings.branch), True
+    with lake:
+        if settings.json:
+            print_json({"lake": settings.lake, "created": created, "branch": lake.branch, "version": lake.version})
+            return
+        where = "the current folder" if os.path.abspath(settings.lake) == os.getcwd() else f"'{settings.lake}'"
+        print(f"A new lake in {where}, on branch {lake.branch}." if created else f"There is a lake in {where} already.")
+    if created:
+        print(f'Next:  {_prefix(settings)} sql -c "CREATE DATABASE db; CREATE TABLE db.t (id BIGINT, name STRING)"')
+
+
+def _prefix(settings: Settings) -> str:
+    named = os.path.abspath(settings.lake) != os.getcwd()
+    return f"anabranch -l {shlex.quote(settings.lake)}" if named else "anabranch"

@@ -1,0 +1,35 @@
+"""Arguments that several commands take."""
+
+from __future__ import annotations
+
+import argparse
+
+from anabranch.cli.exits import Usage
+
+
+def ref(text: str) -> str | int:
+    """A number alone is a version of the branch that the command is on."""
+    return int(text) if text.isdecimal() else text
+
+
+def count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 0 or more")
+    return int(text)
+
+
+def naming(parser: argparse.ArgumentParser, kind: str) -> None:
+    """What `branch` and `tag` take: nothing, NAME, -d NAME, or -m OLD NEW."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help=f"create this {kind}")
+    parser.add_argument("--from", dest="source", metavar="REF", help="from a branch or tag; else from --branch")
+    parser.add_argument("--at", metavar="VERSION", type=count, help="at a version of it; else at its head")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("-d", "--delete", metavar="NAME", help=f"drop a {kind}")
+    instead.add_argument("-m", "--move", nargs=2, metavar=("OLD", "NEW"), help=f"rename a {kind}")
+
+
+def check_naming(args: argparse.Namespace) -> None:
+    if args.name and (args.delete or args.move):
+        raise Usage("one thing at a time: NAME, -d or -m.")
+    if not args.name and (args.source is not None or args.at is not None):
+        raise Usage("--from and --at go with a NAME to create.")

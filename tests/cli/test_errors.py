@@ -1,0 +1,134 @@
+"""Exit codes, and errors in one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anabranch.cli import exits, main
+from anabranch.cli.settings import Settings
+from anabranch.errors import CommitConflict, MergeConflict, NotFound
+from anabranch.model.conflict import ConflictRecord
+from tests.cli.conftest import Cli
+
+USAGE = [
+    [],
+    ["lgo"],
+    ["log", "-n", "-1"],
+    ["log", "--limit", "many"],
+    ["log", "--lim", "1"],  # no abbreviations: a later option may have the same beginning
+    ["describe"],
+    ["branch", "a", "-d", "b"],
+    ["branch", "-d", "a", "-m", "b", "c"],
+    ["branch", "-m", "a"],
+    ["branch", "--at", "3"],
+    ["tag", "--from", "main"],
+    ["restore", "--all"],
+    ["restore", "--to", "1"],
+    ["restore", "--to", "1", "--all", "--table", "d.t"],
+    ["sql", "-f", "no/such/file.sql"],
+    ["sql", "--limit", "-1", "-c", "SHOW TAGS"],
+]
+
+
+@pytest.mark.parametrize("words", USAGE, ids=" ".join)
+def test_usage(cli: Cli, words: list[str]) -> None:
+    ran = cli(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("anabranch: error: ")
+    assert ran.err.count("\n") == 1
+    told = json.loads(cli("--json", *words).err)
+    assert told["error"] == "Usage"
+
+
+ERRORS = [
+    (["log", "nope"], "NotFound"),
+    (["log", "99"], "NotFound"),
+    (["-b", "nope", "tables"], "NotFound"),
+    (["branch", "main"], "AlreadyExists"),
+    (["branch", "-d", "main"], "Refused"),
+    (["tag", "-d", "nope"], "NotFound"),
+    (["tables", "nope"], "NotFound"),
+    (["describe", "d.nope"], "NotFound"),
+    (["history", "d.nope"], "NotFound"),
+    (["restore", "--to", "99", "--all"], "NotFound"),
+    (["restore", "--to", "1", "--table", "d.nope"], "NotFound"),
+    (["sql", "-c", "INSERT INTO d.t VALUES (NULL, 'a')"], "NullViolation"),
+    (["--lake", "/no/such/lake", "log"], "NotALake"),
+    (["--catalog", "oracle://nowhere", "log"], "CatalogUnreachable"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"), ERRORS, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_errors(cli: Cli, words: list[str], kind: str) -> None:
+    ran = cli(*words)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("anabranch: error: ")
+    assert "Traceback" not in ran.err
+    told = json.loads(cli(*words, "--json").err)
+    assert told["error"] == kind
+    assert ran.err == f"anabranch: error: {told['message']}\n"
+
+
+def test_a_sql_error_points_at_its_place(cli: Cli) -> None:
+    ran = cli("sql", "-c", "SHOW TAGS; SHOW NONSENSE")
+    assert ran.code == 1
+    first, text, mark = ran.err.splitlines()
+    assert first.startswith("anabranch: error: ")
+    assert text.strip() == "SHOW NONSENSE"
+    assert mark.strip() == "^"
+
+
+def test_debug_shows_the_traceback(cli: Cli) -> None:
+    ran = cli("log", "nope", "--debug")
+    assert ran.code == 1
+    assert "Traceback (most recent call last)" in ran.err
+    assert ran.err.splitlines()[-1].startswith("anabranch: error: ")
+
+
+def test_json_stands_on_either_side_of_the_command(cli: Cli) -> None:
+    assert cli("--json", "tables").json == cli("tables", "--json").json == ["d.t"]
+
+
+def test_an_option_beside_the_command_wins_over_the_surroundings(cli: Cli, tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "second")]) == 0
+    for words in (["-l", str(tmp_path / "second"), "tables"], ["tables", "-l", str(tmp_path / "second")]):
+        assert cli(*words).out == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (NotFound("table", "t"), 1),
+        (RuntimeError("no"), 1),
+        (exits.Usage("no"), 2),
+        (CommitConflict("no"), 3),
+        (MergeConflict("no"), 3),
+        (KeyboardInterrupt(), 130),
+        (BrokenPipeError(), 141),
+    ],
+)
+def test_exit_codes(error: BaseException, code: int) -> None:
+    assert exits.code_of(error) == code
+    assert code in exits.EXIT_CODES
+
+
+def test_help_tells_the_exit_codes(cli: Cli) -> None:
+    ran = cli("--help")
+    assert ran.code == 0
+    for code, meaning in exits.EXIT_CODES.items():
+        assert f"  {code:<4} {meaning}" in ran.out
+
+
+def test_conflicts_are_records_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    conflict = ConflictRecord("d.t", "table", "rule", "ours", "theirs")
+    assert exits.report(CommitConflict("moved", [conflict]), Settings(json=True)) == 3
+    told = json.loads(capsys.readouterr().err)
+    assert told["conflicts"][0]["object"] == "d.t"
+
+
+def test_an_error_that_is_not_ours_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    exits.report(ValueError("first\nsecond"), Settings())
+    assert capsys.readouterr().err == "anabranch: error: ValueError: first (--debug shows more)\n"
