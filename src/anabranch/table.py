@@ -9,7 +9,7 @@ from anabranch.commands import columns, describe, partitions, tables
 from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame
 from anabranch.commands.result import Result
 from anabranch.commands.session import HEAD, OpenTable, Ref, Session
-from anabranch.errors import Refused
+from anabranch.errors import DataError, NeedsSpark, Refused
 from anabranch.execution.incoming import arrow_table, is_spark_frame
 from anabranch.execution.plan import ScanPlan, plan_scan
 from anabranch.execution.predicate import Predicate, Scope
@@ -133,17 +133,20 @@ class Table:
         if partition is None and not dynamic:
             return self._insert(data, EVERYTHING)
         spec = {label: declare.sql_literal(value) for label, value in (partition or {}).items()}
-        return self._insert(data, Overwrite(partitions.scope(table, spec), dynamic=dynamic))
+        scope = Overwrite(partitions.scope(table, spec), dynamic=dynamic)
+        return self._insert(data, scope, {table.schema.column(label).physical: text for label, text in spec.items()})
 
-    def _insert(self, data: Any, overwrite: Overwrite | None) -> int:
+    def _insert(self, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, str] | None = None) -> int:
         table = self._writable()
         if is_spark_frame(data):
-            shape = by_name(table.name, table.schema, data.columns)
-            run_rows.check_frame(data, shape)
-            return insert_frame(self._session, table, data, shape, overwrite)
+            shape = by_name(table.name, table.schema, data.columns, fixed)
+            return insert_frame(self._session, table, run_rows.assignable(data, shape), shape, overwrite)
         rows = arrow_table(data, table.schema)
-        shape = by_name(table.name, table.schema, rows.column_names)
-        return insert_arrow(self._session, table, [rows], shape, overwrite)
+        shape = by_name(table.name, table.schema, rows.column_names, fixed)
+        try:
+            return insert_arrow(self._session, table, [rows], shape, overwrite)
+        except NeedsSpark as error:
+            raise DataError(f"{error} Cast the data first, or write it as a Spark DataFrame.") from error
 
     def delete(self, where: str | None = None) -> int:
         """Deletes the rows that the SQL predicate is true for; without one, all rows."""
@@ -154,6 +157,8 @@ class Table:
     def update(self, set: Mapping[str, Any], where: str | None = None) -> int:
         """Updates rows: column -> SQL expression (text), or a Python value that is not text."""
         self._writable()
+        if not set:
+            raise Refused("update() needs at least one column to set.")
         pairs = tuple((declare.column_path(label), declare.sql_text(value)) for label, value in set.items())
         statement = s.Update(Name(self._names), pairs, where=where)
         return run_rows.run_update(self._session, statement, None, {}).collect()[0][0]

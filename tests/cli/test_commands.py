@@ -217,3 +217,16 @@ def test_sql_reads_everything_before_it_runs_anything(cli: Cli, ids: Ids) -> Non
     assert ran.code == 1
     assert "not closed" in ran.err
     assert ids() == [1, 2, 3]
+
+
+# --- another catalog --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgres
+def test_a_catalog_in_postgresql(cli: Cli, tmp_path: Path, fresh_postgres_url: str) -> None:
+    there = ["-l", str(tmp_path / "far"), "--catalog", fresh_postgres_url]
+    assert cli(*there, "tables").code == 1
+    assert cli(*there, "init", "--json").json["created"] is True
+    assert cli(*there, "init", "--json").json["created"] is False
+    assert cli(*there, "sql", "-c", "CREATE DATABASE p").code == 0
+    assert [commit["operation"] for commit in cli("log", *there, "--json").json] == ["CREATE DATABASE", "create lake"]

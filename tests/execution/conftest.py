@@ -1,5 +1,7 @@
 """One lake with a table in every kind of state, built once and opened with other limits by each test."""
 
+from pathlib import Path
+
 import anabranch
 import pytest
 from anabranch.options import Limits
@@ -55,3 +57,13 @@ def conf(spark):
     yield set_
     for name, value in before.items():
         spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
+@pytest.fixture
+def files_in():
+    """The data files of a lake, committed or not."""
+
+    def found(lake):
+        return {path for path in Path(lake._session.shared.files.root, "data").rglob("*") if path.is_file()}
+
+    return found

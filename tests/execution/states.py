@@ -75,6 +75,11 @@ def empty(lake: Lake, name: str) -> None:
 
 
 @state
+def empty_of_all_types(lake: Lake, name: str) -> None:
+    lake.create_table(name, {f"c{place}": type_ for place, type_ in enumerate(EXTREMES)})
+
+
+@state
 def few_dead(lake: Lake, name: str) -> None:
     numbered(lake, name, 300, 200)
     lake.table(name).delete("id IN (0, 63, 64, 127, 128, 299)")

@@ -124,7 +124,7 @@ def test_what_cannot_be_done_to_fields_says_so(nested):
         (f"ADD COLUMN {path}.X INT", AlreadyExists, "X"),
         (f"RENAME COLUMN {path}.x TO Y", AlreadyExists, "Y"),
         (f"DROP COLUMN {path}.nothing", NotFound, "nothing"),
-        (f"RENAME COLUMN {path}.yy TO z", NotFound, "'y'"),
+        (f"RENAME COLUMN {path}.yy TO z", NotFound, "y'"),
         (f"ADD COLUMN {path}.z INT DEFAULT 5", SchemaError, "z"),
         (f"ADD COLUMN {path}.z INT NOT NULL", SchemaError, "z"),
         ("ADD COLUMN id.z INT", SchemaError, "id"),

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anabranch.cli.exits import OK, Usage, report
 from anabranch.cli.output import cell, print_json_rows, print_table
 from anabranch.cli.progress import quiet, working
 from anabranch.cli.refs import count
+from anabranch.cli.rows import fetched, rows_of
 from anabranch.cli.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from anabranch.commands.result import Result
     from anabranch.lake import Lake
@@ -96,11 +96,11 @@ def _run(lake: Lake, statement: str, settings: Settings, limit: int) -> None:
 
     with working("running…"):
         answer = lake.sql(statement)
-        found = None if isinstance(answer, Result) else _fetched(answer, None if settings.json else limit)
-    if found is None:
-        _print_result(answer, settings)  # type: ignore[arg-type]
+        found = answer if isinstance(answer, Result) else fetched(answer, None if settings.json else limit)
+    if isinstance(found, Result):
+        _print_result(found, settings)
     elif settings.json:
-        print_json_rows(found.column_names, _rows(found))
+        print_json_rows(found.column_names, rows_of(found))
     else:
         _print_query(found, limit)
 
@@ -111,26 +111,16 @@ def _print_result(result: Result, settings: Settings) -> None:
     elif result.columns == ["status"]:
         for (status,) in result:
             print(status)
+    elif len(result.columns) == 1 and result.columns[0].startswith("rows_"):
+        for (rows,) in result:
+            print(f"{rows:,} {'row' if rows == 1 else 'rows'} {result.columns[0].removeprefix('rows_')}")
     else:
         print_table(result.columns, result)
 
 
 def _print_query(found: pa.Table, limit: int) -> None:
     shown = found.slice(0, limit) if limit else found
-    print_table(found.column_names, [[cell(value) for value in row] for row in _rows(shown)])
+    print_table(found.column_names, [[cell(value) for value in row] for row in rows_of(shown)])
     counted = f"{shown.num_rows} row" if shown.num_rows == 1 else f"{shown.num_rows} rows"
     more = shown.num_rows < found.num_rows
     print(f"({counted}, … more rows: --limit 0 shows all)" if more else f"({counted})")
-
-
-def _fetched(frame: DataFrame, limit: int | None) -> pa.Table:
-    """One row beyond the limit tells that there are more. In Arrow: Spark's own rows have lost their time zone."""
-    from anabranch.execution.failures import spark_failures
-
-    with spark_failures():
-        return (frame.limit(limit + 1) if limit else frame).toArrow()
-
-
-def _rows(found: pa.Table) -> Iterator[tuple[Any, ...]]:
-    for batch in found.to_batches():
-        yield from zip(*(column.to_pylist(maps_as_pydicts="strict") for column in batch.columns), strict=True)

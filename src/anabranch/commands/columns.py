@@ -75,8 +75,13 @@ def _named(session: Session, table_id: str, type_: DataType, scope: str) -> Data
 
 
 def _check_default(spec: ColumnSpec) -> None:
-    if spec.default is not None:
-        literal(spec.default, spec.type, spec.label)
+    if spec.default is not None and literal(spec.default, spec.type, spec.label).upper() == "NULL":
+        _refuse_null_default(spec.label, nullable=spec.nullable)
+
+
+def _refuse_null_default(label: str, *, nullable: bool) -> None:
+    if not nullable:
+        raise SchemaError(f"column '{label}' is NOT NULL: its default cannot be NULL.")
 
 
 def literal(default: str, type_: DataType, label: str) -> str:
@@ -194,8 +199,8 @@ def alter_column(
             if len(path) > 1:
                 raise SchemaError(f"'{'.'.join(path)}' is inside a struct and can have no default.")
             column = schema.column(path[0])
-            if default is not None:
-                literal(default, column.type, column.label)
+            if default is not None and literal(default, column.type, column.label).upper() == "NULL":
+                _refuse_null_default(column.label, nullable=column.nullable)
             schema = evolve.set_default(schema, path[0], default)
         if comment is not None:
             schema = evolve.set_comment(schema, path, comment)

@@ -57,9 +57,9 @@ def write_by_spark(session: Session, table: OpenTable, frame: DataFrame, shape: 
     """Fresh parts that no commit knows yet."""
     from anabranch.execution.spark_writer import write_frame
 
-    slots = session.reserve(table)
-    report = write_frame(frame, session.destination(table), shape, slots)
-    session.give_back(table, slots, (part.slot for part in report.parts))
+    with session.slots_for_jobs(table) as slots:
+        report = write_frame(frame, session.destination(table), shape, slots.reserve)
+        slots.used = report.parts
     return report.parts
 
 

@@ -30,7 +30,7 @@ def scope(table: OpenTable, spec: Spec) -> dict[str, Any]:
         column = table.schema.column(label)
         if column.physical not in columns:
             raise NotFound("partition column", label, [c.label for c in columns.values()])
-        value = expressions.constant(expressions.parse_expression(text), to_arrow(column.type))
+        value = expressions.constant(expressions.parse_expression(text), to_arrow(column.type), column=label)
         found[column.physical] = encode(value.as_py(), column.type)
     return found
 

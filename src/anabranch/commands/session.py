@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from anabranch.errors import NotFound, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
+from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.options import Limits, option
@@ -68,6 +70,25 @@ class Shared:
     limits: Limits = field(default_factory=Limits)
     slots: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+
+
+@dataclass
+class JobSlots:
+    catalog: Catalog
+    table_id: str
+    used: Sequence[Part] = ()
+    _last: Slots | None = None
+
+    def reserve(self, tasks: int, layers: int) -> Slots:
+        from anabranch.execution.spark_writer import Slots
+
+        self._last = Slots(self.catalog.reserve_slots(self.table_id, tasks * layers), tasks, layers)
+        return self._last
+
+    def give_back(self) -> None:
+        if self._last is not None:
+            highest = max((part.slot for part in self.used), default=self._last.first - 1)
+            self.catalog.return_slots(self.table_id, highest + 1, self._last.end)
 
 
 @dataclass
@@ -176,16 +197,14 @@ class Session:
         self.shared.slots[table_id] = (first + 1, end, size)
         return first
 
-    def reserve(self, table: OpenTable) -> Slots:
-        """Slots for a Spark job."""
-        from anabranch.execution.spark_writer import Slots
-
-        tasks, layers = Slots.needed(table.schema)
-        return Slots(self.catalog.reserve_slots(table.id, tasks * layers), tasks, layers)
-
-    def give_back(self, table: OpenTable, slots: Slots, used: Iterable[int]) -> None:
-        """What a job did not use, if nobody has reserved since."""
-        self.catalog.return_slots(table.id, max(used, default=slots.first - 1) + 1, slots.end)
+    @contextmanager
+    def slots_for_jobs(self, table: OpenTable) -> Iterator[JobSlots]:
+        """Blocks of slots for a Spark job; what it does not use goes back, if nobody has reserved since."""
+        slots = JobSlots(self.catalog, table.id)
+        try:
+            yield slots
+        finally:
+            slots.give_back()
 
     def remember(self, key: Any, make: Any) -> Any:
         """A Spark frame of an immutable state, made once."""

@@ -91,9 +91,9 @@ def _update_by_spark(
 
     if not view.state.parts:
         return [], {}
-    slots = session.reserve(table)
-    report = update_frame(by_spark(), session.destination(table), shape, slots)
-    session.give_back(table, slots, (part.slot for part in report.parts))
+    with session.slots_for_jobs(table) as slots:
+        report = update_frame(by_spark(), session.destination(table), shape, slots.reserve)
+        slots.used = report.parts
     return report.parts, report.dead
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from anabranch.errors import DataError, TypeMismatch, ValueOutOfRange
+from anabranch.model import types
 from anabranch.model.schema import Schema
 from anabranch.storage.arrow_types import to_arrow
 
@@ -55,10 +56,36 @@ def _from_columns(columns: Mapping[str, Sequence[Any]], schema: Schema | None) -
     return pa.table(arrays, names=list(columns))
 
 
+def _refuse_unknown_fields(name: str, values: Any, target: pa.DataType) -> None:
+    """Arrow drops the keys of dicts that a struct type lacks; here they are an error."""
+    try:
+        found = pa.array(values).type
+    except (pa.ArrowException, TypeError, OverflowError):
+        return  # not of one type by themselves; the conversion to the column's type decides
+    extra = _unknown(name, found, target)
+    if extra:
+        raise DataError(f"the data has the field '{extra}', which the column's type {target} lacks.")
+
+
+def _unknown(path: str, found: pa.DataType, target: pa.DataType) -> str | None:
+    if pa.types.is_struct(found) and pa.types.is_struct(target):
+        known = {field.name: field.type for field in target}
+        for field in found:
+            inner = f"{path}.{field.name}"
+            extra = inner if field.name not in known else _unknown(inner, field.type, known[field.name])
+            if extra:
+                return extra
+    if pa.types.is_list(found) and pa.types.is_list(target):
+        return _unknown(path, found.value_type, target.value_type)
+    return None
+
+
 def _array(name: str, values: Any, schema: Schema | None) -> pa.Array:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     column = schema.find(name) if schema else None
+    if column is not None and not types.is_atomic(column.type):
+        _refuse_unknown_fields(name, values, to_arrow(column.type))
     try:
         return pa.array(values, to_arrow(column.type) if column else None)
     except (pa.ArrowTypeError, TypeError) as error:

@@ -98,14 +98,16 @@ def choose_paths(plan: ScanPlan, limits: Limits, *, native: bool) -> Paths:
 
 
 def _native_can_read(plan: ScanPlan, part: Part) -> bool:
-    """Spark's vectorised reader cannot fill in defaults of binary and nested columns."""
+    """Spark's vectorised reader cannot fill in defaults of binary and nested columns, nor read aliases in structs."""
     written = plan.view.written[part.schema_id]
-    return not any(
-        column.initial_default is not None
-        and (column.type == types.BINARY or not types.is_atomic(column.type))
-        and written.physical(column.physical) is None
-        for column in plan.columns
-    )
+    for column in plan.columns:
+        if types.is_atomic(column.type) and column.type != types.BINARY:
+            continue
+        if column.initial_default is not None and written.stored_as(column) is None:
+            return False
+        if any(field.aliases for struct in types.structs_in(column.type) for field in struct.fields):
+            return False
+    return True
 
 
 def bundles(parts: Sequence[Part], size: int, least: int) -> list[tuple[Part, ...]]:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import expressions
-from anabranch.errors import ColumnMismatch, DataError, NullViolation
+from anabranch.errors import ColumnMismatch, DataError, NullViolation, ValueOutOfRange
 from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
-from anabranch.storage.arrow_types import to_arrow
+from anabranch.storage.arrow_types import canonical, to_arrow
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,22 @@ class Shape:
             if source is None:
                 array = pa.chunked_array([pa.repeat(self._constant(column), data.num_rows)])
             else:
-                array = _assigned(data.column(source), column)
+                array = assigned(data.column(source), column)
+                if column.physical in self.constants:
+                    self._check_constant(array, column)
             _check_nulls(array, column.type, column.nullable, column.label, self.table)
             arrays.append(array)
         return pa.table(arrays, names=list(self.schema.labels))
+
+    def _check_constant(self, data: pa.ChunkedArray, column: Column) -> None:
+        """Rows for one partition may carry its value, and no other."""
+        value = self._constant(column)
+        unlike = [found for found in data.unique() if not _same(found.as_py(), value.as_py())]
+        if unlike:
+            raise DataError(
+                f"rows for the partition {column.label}={value.as_py()} of table '{self.table}' have "
+                f"{column.label}={unlike[0].as_py()}. Write them to their own partition."
+            )
 
     def _constant(self, column: Column) -> pa.Scalar:
         target = to_arrow(column.type)
@@ -50,22 +63,23 @@ class Shape:
         return pa.scalar(None, target) if text is None else _evaluated(text, target, column.label)
 
 
-def by_name(table: str, schema: Schema, names: Sequence[str]) -> Shape:
-    """Columns meet by label. A column that the data lacks gets its default; it must have one or allow NULL."""
+def by_name(table: str, schema: Schema, names: Sequence[str], fixed: Mapping[str, str] | None = None) -> Shape:
+    """Columns meet by label. A column that the data lacks gets its default; it must have one or allow NULL.
+
+    `fixed`: physical column -> SQL text of its value in all rows; if the data has it too, it must agree.
+    """
+    fixed = fixed or {}
     places: dict[str, int] = {}
     for place, name in enumerate(names):
         if fold(name) in places:
             raise DataError(f"the data for table '{table}' has the column '{name}' twice.")
         places[fold(name)] = place
     extra = [name for name in names if schema.find(name) is None]
-    missing = [
-        column.label
-        for column in schema.columns
-        if fold(column.label) not in places and not column.nullable and column.write_default is None
-    ]
+    given = [column for column in schema.columns if fold(column.label) in places]
+    missing = _missing(schema, [column.physical for column in given], fixed)
     if extra or missing:
         raise ColumnMismatch(table, missing, extra, schema.labels)
-    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], {})
+    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed)
 
 
 def by_place(
@@ -92,10 +106,14 @@ def by_place(
 def _shape(table: str, schema: Schema, sources: Sequence[int | None], fixed: Mapping[str, str]) -> Shape:
     constants = {}
     for column, source in zip(schema.columns, sources, strict=True):
-        text = fixed.get(column.physical, column.write_default) if source is None else None
+        text = fixed.get(column.physical, column.write_default if source is None else None)
         if text is not None:
             constants[column.physical] = expressions.literal_sql(_evaluated(text, to_arrow(column.type), column.label))
     return Shape(table, schema, tuple(sources), constants)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one == other or (one is not None and other is not None and one != one and other != other)  # NaN
 
 
 def _evaluated(text: str, type_: pa.DataType, label: str) -> pa.Scalar:
@@ -108,21 +126,31 @@ def _check_list(table: str, schema: Schema, targets: Sequence[Column], fixed: Ma
         if listed.count(physical) > 1 or physical in fixed:
             label = schema.physical(physical).label  # type: ignore[union-attr]
             raise DataError(f"the column '{label}' of table '{table}' is given twice.")
-    missing = [
-        column.label
-        for column in schema.columns
-        if column.physical not in listed
-        and column.physical not in fixed
-        and not column.nullable
-        and column.write_default is None
-    ]
+    missing = _missing(schema, listed, fixed)
     if missing:
         raise ColumnMismatch(table, missing)
 
 
-def _assigned(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+def _missing(schema: Schema, given: Sequence[str], fixed: Mapping[str, str]) -> list[str]:
+    """The columns that need a value and get none."""
+    return [
+        column.label
+        for column in schema.columns
+        if not (column.physical in given or column.physical in fixed or column.nullable or column.write_default)
+    ]
+
+
+def assigned(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+    """The data as the column's type by Spark's rules of store assignment, or an error that names the column."""
     target = to_arrow(column.type)
-    return data if data.type == target else expressions.assign(data, data.type, target, column.label)
+    if data.type == target:
+        return data
+    own = canonical(data.type, f"column '{column.label}'")
+    try:
+        data = data if data.type == own else data.cast(own)
+    except pa.ArrowInvalid as error:
+        raise ValueOutOfRange(column.label, column.type, str(error).splitlines()[0].rstrip(".")) from error
+    return data if own == target else expressions.assign(data, own, target, column.label)
 
 
 def _check_nulls(data: pa.ChunkedArray | pa.Array, type_: DataType, nullable: bool, label: str, table: str) -> None:

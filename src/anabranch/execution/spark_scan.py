@@ -36,10 +36,9 @@ def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool
     """Rows of a plan under their labels; `ids` adds `_row_id` and `_origin`."""
     paths = choose_paths(plan, limits, native=plan.view.files.is_local)
     frames = []
-    if paths.native:
-        frames.append(_native(spark, plan, paths.native, ids=ids, masked=False))
-    if paths.masked:
-        frames.append(_native(spark, plan, paths.masked, ids=ids, masked=True))
+    for masked, parts in ((False, paths.native), (True, paths.masked)):
+        for names, group in _by_names(plan, parts).items():
+            frames.append(_native(spark, plan, group, names, ids=ids, masked=masked))
     if paths.bundled:
         frames.append(_bundled(spark, plan, paths.bundled, limits, ids=ids))
     if not frames:
@@ -74,11 +73,24 @@ def _bundled(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], limits:
     return chosen.mapInArrow(kernel, _output(plan, ids=ids))
 
 
-def _native(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], *, ids: bool, masked: bool) -> DataFrame:
+def _by_names(plan: ScanPlan, parts: Sequence[Part]) -> dict[tuple[str, ...], list[Part]]:
+    """Parts by the names under which they hold the wanted columns; only aliases make more than one group."""
+    found: dict[tuple[str, ...], list[Part]] = {}
+    for part in parts:
+        written = plan.view.written[part.schema_id]
+        names = tuple((written.stored_as(column) or column).physical for column in plan.columns)
+        found.setdefault(names, []).append(part)
+    return found
+
+
+def _native(
+    spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], names: Sequence[str], *, ids: bool, masked: bool
+) -> DataFrame:
     from pyspark.sql import functions as F
 
     files = plan.view.files
-    schema = read_schema(plan.columns)
+    schema = read_schema(plan.columns, names)
+    columns = [_labelled(column, name) for column, name in zip(plan.columns, names, strict=True)]
     if ids:
         schema = schema.add(ORIGIN, "long")
     if ids or masked:
@@ -88,12 +100,11 @@ def _native(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], *, ids: 
         reader = reader.option("basePath", files.spark_url())
     frame = _listed(spark, reader, [files.spark_url(part.path) for part in parts])
     if not (ids or masked):
-        return frame.select(*[_labelled(column) for column in plan.columns])
+        return frame.select(*columns)
     frame = frame.select("*", F.col("_metadata.row_index").alias(masks.POSITION))
     if masked:
         dead = [(part, found) for part in parts if (found := plan.dead(part))]
         frame = masks.hide(frame, spark, dead)
-    columns = [_labelled(column) for column in plan.columns]
     if ids:
         row_id = F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`")
         columns += [row_id.alias(ROW_ID), F.coalesce(F.col(ORIGIN), row_id).alias(ORIGIN)]
@@ -112,11 +123,11 @@ def _listed(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type
         spark.conf.set(_LISTING, before)
 
 
-def _labelled(column: Column) -> SparkColumn:
+def _labelled(column: Column, name: str) -> SparkColumn:
     """A file's column under its label; struct fields are renamed by a cast, which goes by place."""
     from pyspark.sql import functions as F
 
-    found = F.col("`" + column.physical.replace("`", "``") + "`")
+    found = F.col("`" + name.replace("`", "``") + "`")
     if types.renames_fields(column.type):
         found = found.cast(label_schema((column,)).fields[0].dataType)
     return found.alias(column.label)

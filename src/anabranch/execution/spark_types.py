@@ -31,9 +31,11 @@ def _field(name: str, type_: DataType, metadata: dict[str, str] | None = None) -
     return {"name": name, "type": type_json(type_), "nullable": True, "metadata": metadata or {}}
 
 
-def read_schema(columns: Sequence[Column]) -> StructType:
-    """What Spark's reader is told: physical names, today's types, and the defaults of columns that a file lacks."""
-    return _struct([_field(c.physical, types.physical_type(c.type), _default(c)) for c in columns])
+def read_schema(columns: Sequence[Column], names: Sequence[str]) -> StructType:
+    """What Spark's reader is told: the names in the files, today's types, and defaults of columns that a file lacks."""
+    return _struct(
+        [_field(name, types.physical_type(c.type), _default(c)) for c, name in zip(columns, names, strict=True)]
+    )
 
 
 def label_schema(columns: Sequence[Column]) -> StructType:

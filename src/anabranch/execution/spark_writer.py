@@ -1,13 +1,14 @@
 """Jobs that write: Spark brings rows together, `mapInArrow` writes Parquet, the driver gets reports and commits.
 
-A task's k-th part has the slot `first + k * tasks + task`. Attempts of one task share slots and differ in the file's
-uuid; only the file of the attempt whose report Spark returns is committed.
+A task's k-th part has the slot `first + task * layers + k`. Attempts of one task share slots and differ in the file's
+uuid; only the file of the attempt whose report Spark returns is committed. A task that needs more slots than it has
+says so, and the job runs again with more. What a failed job wrote is removed.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from anabranch.execution.reader import ROW_ID
 from anabranch.execution.shape import Shape
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
-from anabranch.model.schema import Schema
 from anabranch.storage.parquet import ORIGIN, Destination
 from anabranch.storage.row_ids import by_slot, united
 
@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 REPORT = "report binary"
 
 
-TASKS, PARTITION_TASKS, PARTITION_LAYERS = 1024, 32, 512
+MAX_TASKS = 1024
+PARTS_A_TASK, MANY_PARTS_A_TASK = 64, 8192
+
+
+class SlotsUsedUp(Exception):
+    """A task has more parts to write than slots were reserved for."""
+
+
+Reserve = Callable[[int, int], "Slots"]
+"""Takes numbers of tasks and layers, and reserves so many slots."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +51,14 @@ class Slots:
     tasks: int
     layers: int
 
-    @staticmethod
-    def needed(schema: Schema) -> tuple[int, int]:
-        """Tasks and layers of a job that writes a table of this schema."""
-        return (PARTITION_TASKS, PARTITION_LAYERS) if schema.partitioned_by else (TASKS, 1)
-
     @property
     def end(self) -> int:
         return self.first + self.tasks * self.layers
 
     def of(self, task: int, layer: int) -> int:
         if task >= self.tasks or layer >= self.layers:
-            raise StorageError(
-                f"one task has rows of more than {self.layers} partitions. Write fewer partitions at a time."
-            )
-        return self.first + layer * self.tasks + task
+            raise SlotsUsedUp
+        return self.first + task * self.layers + layer
 
 
 @dataclass
@@ -66,16 +68,36 @@ class Report:
     parts: list[Part] = field(default_factory=list)
     dead: dict[int, BitMap] = field(default_factory=dict)
     rows: int = 0
+    too_few_slots: bool = False
 
 
-def write_frame(frame: DataFrame, to: Destination, shape: Shape, slots: Slots) -> Report:
+def write_frame(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve) -> Report:
     """Inserts: the frame's rows as fresh parts."""
-    return _run(_gathered(frame, shape, slots), _Task(to, shape, slots, updates=False))
+    return _write(frame, to, shape, reserve, updates=False)
 
 
-def update_frame(frame: DataFrame, to: Destination, shape: Shape, slots: Slots) -> Report:
+def update_frame(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve) -> Report:
     """Updates: the frame's rows are new versions, followed by `_row_id` and `_origin` of the old ones, which die."""
-    return _run(_gathered(frame, shape, slots), _Task(to, shape, slots, updates=True))
+    return _write(frame, to, shape, reserve, updates=True)
+
+
+def _write(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve, *, updates: bool) -> Report:
+    tasks = MAX_TASKS
+    gathered = frame.coalesce(tasks)
+    if shape.schema.partitioned_by:
+        gathered, tasks = _by_partition(frame, shape)
+    for layers in (PARTS_A_TASK, MANY_PARTS_A_TASK) if shape.schema.partitioned_by else (1,):
+        slots = reserve(tasks, layers)
+        try:
+            with spark_failures():
+                report = _received(gathered.mapInArrow(_Task(to, shape, slots, updates).__call__, REPORT).toArrow())
+        except BaseException:
+            to.files.discard_slots(slots.first, slots.end)
+            raise
+        if not report.too_few_slots:
+            return report
+        to.files.discard_slots(slots.first, slots.end)
+    raise StorageError(f"one task has rows of more than {layers} partitions. Write fewer partitions at a time.")
 
 
 def dead_frame(frame: DataFrame) -> Report:
@@ -117,6 +139,10 @@ class _Task:
                 writer.write(rows)
                 report.rows += rows.num_rows
             report.parts = writer.close()
+        except SlotsUsedUp:
+            writer.abort()
+            yield _sent(Report(too_few_slots=True))
+            return
         except BaseException:
             writer.abort()
             raise
@@ -126,10 +152,11 @@ class _Task:
             yield _sent(report)
 
 
-def _gathered(frame: DataFrame, shape: Shape, slots: Slots) -> DataFrame:
-    """No more tasks than there are slots for; and rows of one partition together, so that it becomes one part."""
-    if not shape.schema.partitioned_by:
-        return frame.coalesce(slots.tasks)
+def _by_partition(frame: DataFrame, shape: Shape) -> tuple[DataFrame, int]:
+    """Rows of one partition in one task and together, so that it becomes one part; and the number of tasks at most.
+
+    Without a number, Spark coalesces small shuffles by itself, and task ids stay below the configured one.
+    """
     names = frame.columns
     keys = [
         names[source]
@@ -137,14 +164,12 @@ def _gathered(frame: DataFrame, shape: Shape, slots: Slots) -> DataFrame:
         if column.physical in shape.schema.partitioned_by and source is not None
     ]
     if not keys:
-        return frame.coalesce(slots.tasks)
+        return frame.coalesce(MAX_TASKS), MAX_TASKS
+    conf = frame.sparkSession.conf
+    settings = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.initialPartitionNum")
+    tasks = max(int(conf.get(name, None) or 1) for name in settings)
     quoted = ["`" + name.replace("`", "``") + "`" for name in keys]
-    return frame.repartition(slots.tasks, *quoted).sortWithinPartitions(*quoted)
-
-
-def _run(frame: DataFrame, task: _Task) -> Report:
-    with spark_failures():
-        return _received(frame.mapInArrow(task.__call__, REPORT).toArrow())
+    return frame.repartition(*quoted).sortWithinPartitions(*quoted), tasks
 
 
 def _sent(report: Report) -> pa.RecordBatch:
@@ -157,4 +182,5 @@ def _received(table: pa.Table) -> Report:
         [part for report in reports for part in report.parts],
         united(report.dead for report in reports),
         sum(report.rows for report in reports),
+        any(report.too_few_slots for report in reports),
     )

@@ -12,8 +12,8 @@ from sqlglot.tokens import Token, TokenType
 
 from anabranch.errors import SqlError
 
-# What gives a value; SELECT, an alias or a whole statement does not.
-VALUES = (exp.Condition, exp.Paren, exp.Interval, exp.Tuple)
+# What gives a value; a bare SELECT, an alias or a whole statement does not.
+VALUES = (exp.Condition, exp.Paren, exp.Interval, exp.Tuple, exp.Subquery)
 
 DIALECT = Dialect.get_or_raise("spark")
 

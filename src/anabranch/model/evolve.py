@@ -50,8 +50,9 @@ def drop(schema: Schema, path: Path) -> Schema:
     if len(path) == 1:
         column = schema.column(path[0])
         _refuse_key(schema, column, "dropped")
-        if len(schema.columns) == 1:
-            raise Refused(f"'{column.label}' is the last column and cannot be dropped. Drop the table instead.")
+        if len(schema.columns) - len(schema.partitioned_by) == 1:
+            which = "column that is not a partition column" if schema.partitioned_by else "column"
+            raise Refused(f"'{column.label}' is the last {which} and cannot be dropped. Drop the table instead.")
         return replace(schema, columns=tuple(c for c in schema.columns if c is not column))
 
     def shrunk(struct: Struct) -> Struct:

@@ -18,7 +18,11 @@ from anabranch.model.types import DataType
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; defaults are SQL text. The initial default is a literal, fixed when the column was added."""
+    """One column; defaults are SQL text. The initial default is a literal, fixed when the column was added.
+
+    `aliases` are the physical names under which parts of another branch hold it: a merge unified columns that both
+    sides had added under one label.
+    """
 
     label: str
     type: DataType
@@ -27,6 +31,10 @@ class Column:
     comment: str | None = None
     initial_default: str | None = None
     write_default: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+_ATTRIBUTES = ("physical", "nullable", "comment", "initial_default", "write_default", "aliases")
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,14 @@ class Schema:
     def physical(self, physical: str) -> Column | None:
         return self._by_physical.get(physical)
 
+    def stored_as(self, column: Column) -> Column | None:
+        """The column under which parts of this schema hold a column of a later one; None: they lack it."""
+        for name in (column.physical, *column.aliases):
+            found = self._by_physical.get(name)
+            if found is not None:
+                return found
+        return None
+
     def select(self, labels: Sequence[str] | None) -> tuple[Column, ...]:
         """The columns of these labels in the order asked for; all of them without labels."""
         return self.columns if labels is None else tuple(self.column(label) for label in labels)
@@ -69,15 +85,15 @@ class Schema:
         return tuple(self._by_physical[name] for name in self.partitioned_by)
 
     def to_json(self) -> str:
-        columns = [
-            [c.label, types.to_json(c.type), c.physical, c.nullable, c.comment, c.initial_default, c.write_default]
-            for c in self.columns
-        ]
+        columns = [[c.label, types.to_json(c.type), *(getattr(c, name) for name in _ATTRIBUTES)] for c in self.columns]
         body = {"columns": columns, "key": self.primary_key, "partition": self.partitioned_by}
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
     @staticmethod
     def from_json(id: int, text: str) -> Schema:
         body = json.loads(text)
-        columns = tuple(Column(label, types.from_json(type_), *rest) for label, type_, *rest in body["columns"])
-        return Schema(id, columns, tuple(body["key"]), tuple(body["partition"]))
+        columns = []
+        for label, type_, *attributes in body["columns"]:
+            named = dict(zip(_ATTRIBUTES, attributes, strict=True))
+            columns.append(Column(label, types.from_json(type_), **{**named, "aliases": tuple(named["aliases"])}))
+        return Schema(id, tuple(columns), tuple(body["key"]), tuple(body["partition"]))

@@ -62,6 +62,7 @@ class StructField:
     physical: str
     nullable: bool = True
     comment: str | None = None
+    aliases: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{quote_identifier(self.label)}:{self.type}"
@@ -105,8 +106,20 @@ _NAMES: dict[str, DataType] = {
 _INTEGERS: dict[DataType, int] = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 19}  # decimal digits that hold them
 
 
+_WORDS_OF_SQL = """
+all and anti any array as authorization between both by case cast check collate column constraint create cross
+current_date current_time current_timestamp current_user default delete describe distinct drop else end escape except
+exists false fetch filter for foreign from full function grant group having in inner insert intersect interval into
+is join lateral leading left like limit map merge minus natural not null offset on only or order outer overlaps
+partition primary references right rlike row select semi session_user set some struct table tablesample then time to
+trailing true union unique unknown update user using values when where window with within
+"""
+_RESERVED_WORDS = frozenset(re.findall(r"\w+", _WORDS_OF_SQL))
+
+
 def quote_identifier(name: str) -> str:
-    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    """The name as SQL takes it for a name: in backquotes if it is a word of SQL or holds anything unusual."""
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in _RESERVED_WORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
 
@@ -299,7 +312,7 @@ def to_json(type_: DataType) -> Any:
     if isinstance(type_, Map):
         return {"map": [to_json(type_.key), to_json(type_.value)], "nulls": type_.contains_null}
     if isinstance(type_, Struct):
-        fields = [[f.label, to_json(f.type), f.physical, f.nullable, f.comment] for f in type_.fields]
+        fields = [[f.label, to_json(f.type), f.physical, f.nullable, f.comment, f.aliases] for f in type_.fields]
         return {"struct": fields}
     return str(type_)
 
@@ -313,7 +326,7 @@ def from_json(body: Any) -> DataType:
         return Map(from_json(body["map"][0]), from_json(body["map"][1]), body["nulls"])
     return Struct(
         tuple(
-            StructField(label, from_json(type_), physical, nullable, comment)
-            for label, type_, physical, nullable, comment in body["struct"]
+            StructField(label, from_json(type_), physical, nullable, comment, tuple(aliases))
+            for label, type_, physical, nullable, comment, aliases in body["struct"]
         )
     )

@@ -33,8 +33,10 @@ def table_parts(text: str) -> tuple[str, ...]:
 def columns_of(schema: Any) -> tuple[list[ColumnSpec], Sequence[str]]:
     """Columns, and the primary key that a text declares."""
     if isinstance(schema, str):
-        parsed = parse(f"CREATE TABLE d.t ({schema})")
+        parsed = parse(f"CREATE TABLE d.t (\n{schema}\n)")
         assert isinstance(parsed, s.CreateTable)
+        if parsed != s.CreateTable(parsed.name, columns=parsed.columns, primary_key=parsed.primary_key):
+            raise SqlError("only columns and PRIMARY KEY can stand here; the rest are arguments of create_table")
         return [column_spec(definition) for definition in parsed.columns], parsed.primary_key
     if isinstance(schema, Mapping):
         return [ColumnSpec((name,), as_type(type_)) for name, type_ in schema.items()], ()

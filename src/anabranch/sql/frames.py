@@ -29,17 +29,17 @@ def run_query(
     args: Any = None,
     frames: Mapping[str, Any] | None = None,
     *,
-    ids_for_first: bool = False,
+    ids_at: int | None = None,
 ) -> DataFrame:
-    """A query as a Spark DataFrame. `ids_for_first`: the first table also has `_row_id` and `_origin`."""
+    """A query as a Spark DataFrame. `ids_at`: the table whose name starts there also has `_row_id` and `_origin`."""
     given = {name: as_frame(session, frame) for name, frame in (frames or {}).items()}
     prepared = prepare(text, given.keys())
     plans = plans_of(session, prepared)
     spark = session.shared.spark()
     with spark_failures():
         made = {}
-        for number, plan in enumerate(plans):
-            made[f"anabranch_{number}"] = _frame(session, plan, ids=ids_for_first and number == 0)
+        for number, (plan, use) in enumerate(zip(plans, prepared.tables, strict=True)):
+            made[f"anabranch_{number}"] = _frame(session, plan, ids=use.start == ids_at)
         return spark.sql(splice(prepared, list(made)), args, **made, **given)
 
 

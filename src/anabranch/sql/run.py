@@ -273,7 +273,7 @@ def _restore_branch(session: Session, x: s.RestoreBranch) -> Result:
 
 def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Result:
     """What a statement would read. EXTENDED adds Spark's own plan, which starts Spark."""
-    inner = x.statement
+    inner, at = x.statement, None
     if isinstance(inner, s.Query):
         text = inner.text
     elif isinstance(inner, s.Insert) and isinstance(inner.source, str):
@@ -281,15 +281,14 @@ def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Resul
     elif isinstance(inner, s.CreateTable) and inner.query is not None:
         text = inner.query
     elif isinstance(inner, (s.Delete, s.Update)):
-        text = run_rows.explained(session, inner)
+        text, at = run_rows.explained(session, inner)
     else:
         return describe.explain(session, [])
     result = describe.explain(session, plans_of(session, prepare(text, frames.keys())))
     if x.extended:
-        ids = isinstance(inner, (s.Delete, s.Update))
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            run_query(session, text, args, frames, ids_for_first=ids).explain(mode="extended")
+            run_query(session, text, args, frames, ids_at=at).explain(mode="extended")
         rows = [*result, *(["", "spark", None, None, None, None, line] for line in printed.getvalue().splitlines())]
         return Result(result.columns, rows)
     return result

@@ -25,7 +25,7 @@ from anabranch.commands.update import update
 from anabranch.errors import NeedsSpark, Refused, SqlError
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID
-from anabranch.execution.shape import Shape, by_name, by_place
+from anabranch.execution.shape import Shape, assigned, by_name, by_place
 from anabranch.model.records import TableDelta
 from anabranch.model.types import quote_identifier
 from anabranch.sql import statements as s
@@ -63,21 +63,48 @@ def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames)
     text = _as_query(statement)
     frame = run_query(session, text, args, frames)
     if statement.by_name:
-        shape = by_name(table.name, table.schema, frame.columns)
+        shape = by_name(table.name, table.schema, frame.columns, fixed)
     else:
         shape = by_place(table.name, table.schema, len(frame.columns), statement.columns, fixed)
-    check_frame(frame, shape)
-    return _rows_result("rows_inserted", insert_frame(session, table, frame, shape, overwrite))
+    rows = insert_frame(session, table, assignable(frame, shape), shape, overwrite)
+    return _rows_result("rows_inserted", rows)
 
 
-def check_frame(frame: Any, shape: Shape) -> None:
-    """Types that cannot be assigned are refused before a job starts, on an empty table of the frame's types."""
+def assignable(frame: Any, shape: Shape) -> Any:
+    """The frame, refused before a job starts if a type cannot be assigned; what only Spark can cast, Spark casts."""
+    from pyspark.sql import functions as F
+
     from anabranch.execution.spark_types import from_spark
 
     types = from_spark(frame.schema, lenient=True)
-    empty = [pa.array([], pa.null() if type_ is None else to_arrow(type_)) for _, type_ in types]
-    if empty:
-        shape.apply(pa.table(empty, names=[f"c{place}" for place in range(len(empty))]))
+    casts = {}
+    for column, source in zip(shape.schema.columns, shape.sources, strict=True):
+        if source is None:
+            continue
+        _, type_ = types[source]
+        empty = pa.chunked_array([], pa.null() if type_ is None else to_arrow(type_))
+        try:
+            assigned(empty, column)
+        except NeedsSpark:
+            casts[source] = f"try_cast({{0}} AS {column.type})"
+    if not casts:
+        return frame
+    columns = [f"c{place}" for place in range(len(types))]
+    named = frame.toDF(*columns)
+    return named.select(
+        *[
+            F.expr(_checked_cast(columns[place], casts[place])).alias(label) if place in casts
+            else F.col(columns[place]).alias(label)
+            for place, (label, _) in enumerate(types)
+        ]
+    )  # fmt: skip
+
+
+def _checked_cast(name: str, cast: str) -> str:
+    """A cast whose failure is an error in whatever mode the session is."""
+    done = cast.format(name)
+    message = f"anabranch.errors.ValueOutOfRange: a value does not fit: {done}"
+    return f"CASE WHEN {name} IS NOT NULL AND {done} IS NULL THEN raise_error('{message}') ELSE {done} END"
 
 
 def _values_here(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]) -> pa.Table | None:
@@ -125,8 +152,8 @@ def _overwrite(table: OpenTable, statement: s.Insert) -> Overwrite | None:
 def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames) -> Result:
     session, table = writable(session, statement.name)
     where = _predicate(statement.where, _scope(table, statement.alias))
-    query = _rows_to_delete(table, statement)
-    rows = delete(session, table, where, lambda: run_query(session, query, args, frames, ids_for_first=True))
+    query, at = _rows_to_delete(table, statement)
+    rows = delete(session, table, where, lambda: run_query(session, query, args, frames, ids_at=at))
     return _rows_result("rows_deleted", rows)
 
 
@@ -135,24 +162,24 @@ def run_update(session: Session, statement: s.Update, args: Any, frames: Frames)
     scope = _scope(table, statement.alias)
     where = _predicate(statement.where, scope)
     values = _assigned(table, statement)
-    query = _rows_to_update(table, statement, values)
-    frame = lambda: run_query(session, query, args, frames, ids_for_first=True)  # noqa: E731
+    query, at = _rows_to_update(table, statement, values)
+    frame = lambda: run_query(session, query, args, frames, ids_at=at)  # noqa: E731
     return _rows_result("rows_updated", update(session, table, values, where, scope, frame))
 
 
-def explained(session: Session, statement: s.Delete | s.Update) -> str:
-    """The query that finds the rows to change, as EXPLAIN shows it."""
+def explained(session: Session, statement: s.Delete | s.Update) -> tuple[str, int]:
+    """The query that finds the rows to change, as EXPLAIN shows it, and where the table's name stands in it."""
     _, table = writable(session, statement.name)
     if isinstance(statement, s.Delete):
         return _rows_to_delete(table, statement)
     return _rows_to_update(table, statement, _assigned(table, statement))
 
 
-def _rows_to_delete(table: OpenTable, statement: s.Delete) -> str:
-    return f"SELECT `{ROW_ID}` {_source(table, statement.alias, statement.where)}"
+def _rows_to_delete(table: OpenTable, statement: s.Delete) -> tuple[str, int]:
+    return _from(table, f"SELECT `{ROW_ID}`", statement.alias, statement.where)
 
 
-def _rows_to_update(table: OpenTable, statement: s.Update, values: Mapping[str, str]) -> str:
+def _rows_to_update(table: OpenTable, statement: s.Update, values: Mapping[str, str]) -> tuple[str, int]:
     """All columns, new values in their places, then the row's ids."""
     alias = quote_identifier(statement.alias or table.record.name)
     columns = [
@@ -160,8 +187,8 @@ def _rows_to_update(table: OpenTable, statement: s.Update, values: Mapping[str, 
         else f"{alias}.{quote_identifier(c.label)} AS {quote_identifier(c.label)}"
         for c in table.schema.columns
     ]  # fmt: skip
-    source = _source(table, statement.alias, statement.where)
-    return f"SELECT {', '.join(columns)}, {alias}.`{ROW_ID}`, {alias}.`{ORIGIN}` {source}"
+    select = f"SELECT {', '.join(columns)}, {alias}.`{ROW_ID}`, {alias}.`{ORIGIN}`"
+    return _from(table, select, statement.alias, statement.where)
 
 
 def _assigned(table: OpenTable, statement: s.Update) -> dict[str, str]:
@@ -189,10 +216,12 @@ def _predicate(where: str | None, scope: Scope) -> Predicate | None:
     return None if where is None else Predicate(where, scope)
 
 
-def _source(table: OpenTable, alias: str | None, where: str | None) -> str:
+def _from(table: OpenTable, select: str, alias: str | None, where: str | None) -> tuple[str, int]:
+    """A query over the table, and where the table's name stands in it."""
     names = f"`{_escaped(table.database.name)}`.`{_escaped(table.record.name)}`"
     called = quote_identifier(alias or table.record.name)
-    return f"FROM {names} AS {called}" + (f" WHERE {where}" if where else "")
+    tail = f" AS {called}" + (f" WHERE {where}" if where else "")
+    return f"{select} FROM {names}{tail}", len(f"{select} FROM ")
 
 
 def _escaped(name: str) -> str:

@@ -33,6 +33,7 @@ _SAME = {arrow: ours for ours, arrow in _ARROW.items()} | {
     pa.uint8(): types.SMALLINT,
     pa.uint16(): types.INT,
     pa.uint32(): types.BIGINT,
+    pa.uint64(): types.Decimal(20, 0),
     pa.float16(): types.FLOAT,
     pa.date64(): types.DATE,
 }
@@ -54,6 +55,16 @@ def to_arrow(type_: DataType) -> pa.DataType:
     return pa.struct([pa.field(f.label, to_arrow(f.type), f.nullable) for f in type_.fields])
 
 
+def _is_kind_of_list(type_: pa.DataType) -> bool:
+    kinds = pa.types
+    return (
+        kinds.is_large_list(type_)
+        or kinds.is_fixed_size_list(type_)
+        or kinds.is_list_view(type_)
+        or kinds.is_large_list_view(type_)
+    )
+
+
 def from_arrow(type_: pa.DataType, where: str = "") -> DataType:
     """The column type that a table made from such data has."""
     found = _SAME.get(type_)
@@ -65,7 +76,7 @@ def from_arrow(type_: pa.DataType, where: str = "") -> DataType:
         return types.TIMESTAMP if type_.tz else types.TIMESTAMP_NTZ
     if pa.types.is_decimal(type_) and type_.precision <= 38 and 0 <= type_.scale <= type_.precision:
         return types.Decimal(type_.precision, type_.scale)
-    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_):
+    if pa.types.is_list(type_) or _is_kind_of_list(type_):
         return types.Array(from_arrow(type_.value_type, where), type_.value_field.nullable)
     if pa.types.is_map(type_):
         value = type_.item_field
@@ -75,6 +86,11 @@ def from_arrow(type_: pa.DataType, where: str = "") -> DataType:
             tuple(types.StructField(f.name, from_arrow(f.type, f"{where}.{f.name}"), f.name, f.nullable) for f in type_)
         )
     raise UnsupportedType(str(type_), where)
+
+
+def canonical(type_: pa.DataType, where: str = "") -> pa.DataType:
+    """The type among ours that holds the same values: any unit and zone of time, any width of offsets."""
+    return type_ if pa.types.is_null(type_) else to_arrow(from_arrow(type_, where))
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:

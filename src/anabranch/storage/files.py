@@ -11,12 +11,13 @@ import errno
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pyarrow import fs
-
 from anabranch.errors import StorageError, StorageFull
+
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -38,6 +39,8 @@ class Files:
 
     @cached_property
     def _opened(self) -> tuple[fs.FileSystem, str]:
+        from pyarrow import fs  # slow to import, and metadata alone does not need it
+
         if self.is_local:
             return fs.LocalFileSystem(), local_path(self.url)
         try:
@@ -55,7 +58,7 @@ class Files:
 
     @property
     def root(self) -> str:
-        return self._opened[1]
+        return local_path(self.url) if self.is_local else self._opened[1]
 
     def folder(self, name: str) -> Files:
         """The files under a folder of this root."""
@@ -114,6 +117,8 @@ class Files:
             raise StorageError(f"'{self.path(name)}' cannot be read: {error}.") from error
 
     def exists(self, name: str) -> bool:
+        from pyarrow import fs
+
         return self.filesystem.get_file_info(self.path(name)).type != fs.FileType.NotFound
 
     def discard(self, name: str) -> None:
@@ -123,6 +128,17 @@ class Files:
         if self.is_local:
             with contextlib.suppress(OSError):  # its folder, if nothing else is there
                 os.rmdir(os.path.dirname(self.path(name)))
+
+    def discard_slots(self, first: int, end: int) -> None:
+        """Removes what a failed job wrote into its block of slots."""
+        from pyarrow import fs
+
+        selector = fs.FileSelector(self.root, recursive=False, allow_not_found=True)
+        for info in self.filesystem.get_file_info(selector):
+            slot = info.base_name.removeprefix("slot=")
+            if slot.isdigit() and first <= int(slot) < end:
+                with contextlib.suppress(OSError):
+                    self.filesystem.delete_dir(info.path)
 
     def failure(self, name: str, error: OSError) -> StorageError:
         """The error that a failed write becomes."""

@@ -21,7 +21,7 @@ from anabranch.storage.arrow_types import to_arrow
 
 def stored(columns: Sequence[Column], written: Schema) -> list[str]:
     """The physical columns to read from a part that was written with this schema."""
-    return [column.physical for column in columns if written.physical(column.physical) is not None]
+    return [old.physical for column in columns if (old := written.stored_as(column)) is not None]
 
 
 def project(data: pa.Table, columns: Sequence[Column], written: Schema) -> pa.Table:
@@ -30,11 +30,11 @@ def project(data: pa.Table, columns: Sequence[Column], written: Schema) -> pa.Ta
         return data  # which still knows how many rows there are
     arrays = []
     for column in columns:
-        old = written.physical(column.physical)
+        old = written.stored_as(column)
         if old is None:
             arrays.append(pa.repeat(initial_value(column), data.num_rows))
         else:
-            arrays.append(convert(data.column(column.physical), old.type, column.type))
+            arrays.append(convert(data.column(old.physical), old.type, column.type))
     return pa.table(arrays, schema=_labels(tuple(columns)))
 
 
@@ -81,7 +81,7 @@ def _struct(array: pa.StructArray, old: types.Struct, new: types.Struct) -> pa.S
     places = {field.physical: (i, field) for i, field in enumerate(old.fields)}
     children = []
     for field in new.fields:
-        place = places.get(field.physical)
+        place = next((places[name] for name in (field.physical, *field.aliases) if name in places), None)
         if place is None:
             children.append(pa.nulls(len(array), to_arrow(field.type)))
         else:

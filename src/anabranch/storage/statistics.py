@@ -107,7 +107,8 @@ def bounds_by_label(part: Part, written: Schema, columns: Sequence[Column]) -> M
     known = column_stats(part)
     found = {}
     for column in columns:
-        stats, old = known.get(column.physical), written.physical(column.physical)
+        old = written.stored_as(column)
+        stats = known.get(old.physical) if old is not None else None
         if stats is None or old is None:
             continue
         low, high = decode(stats.min, old.type), decode(stats.max, old.type)

@@ -1,0 +1,426 @@
+"""Schemas, merged three ways by physical name; the fields of structs by the same rules as columns.
+
+1. Names that one column goes by (its physical name, its aliases, what earlier merges unified) are one identity.
+2. Columns are paired by identity. One that a base has and a head lacks was dropped there, and is dropped.
+3. Columns that both sides added under one label are paired too: theirs' physical name becomes an alias of ours'.
+4. Paired columns merge attribute by attribute: theirs' value where theirs changed it; types only widen (A6.1).
+5. Ours' order stands, with theirs' new columns after the ones they follow; theirs' if only theirs moved columns.
+6. Labels and physical names must be unique, and key and partition columns there (A7).
+
+A column inside structs is found by a path of physical names, joined by STEP, which no name can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from anabranch.branching.objects import Side, three_way
+from anabranch.model import types
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.names import RESERVED_COLUMNS, fold
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType, Struct, StructField
+
+STEP = "\x1f"
+UNNUMBERED = 0
+"""The id of a schema that is neither ours nor theirs; real ids begin at 1."""
+
+Members = tuple[Column, ...]
+"""A table's columns, or a struct's fields in the shape of columns."""
+
+_NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class SchemaMerge:
+    """With conflicts the schema is only a preview. `changed`: it differs from ours. `new_aliases`: the physical path of
+    a column on theirs -> that of the column of ours with which it was unified; later merges want all of them back."""
+
+    schema: Schema
+    conflicts: tuple[ConflictRecord, ...] = ()
+    changed: bool = False
+    new_aliases: Mapping[str, str] = field(default_factory=dict)
+
+
+def merge_schemas(
+    bases: Sequence[Schema],
+    ours: Schema,
+    theirs: Schema,
+    aliases: Mapping[str, str] = _NO_ALIASES,
+    resolve: Side | None = None,
+    table: str = "",
+) -> SchemaMerge:
+    """`aliases`: every pair that a merge in either side's history unified. The result has the id of the side that it
+    equals, else UNNUMBERED. `resolve` settles types that do not fit; names, key and partition spec it cannot."""
+    if _alike(ours, theirs) or (bases and all(_alike(base, theirs) for base in bases)):
+        return SchemaMerge(ours)
+    merge = _Merge(table, aliases, resolve)
+    columns = merge.members([base.columns for base in bases], ours.columns, theirs.columns, _Scope())
+    key = merge.spec("primary key", columns, [base.primary_key for base in bases], ours.primary_key, theirs.primary_key)
+    partition = merge.spec(
+        "partition spec",
+        columns,
+        [base.partitioned_by for base in bases],
+        ours.partitioned_by,
+        theirs.partitioned_by,
+    )
+    if len(partition) == len(columns):
+        merge.refuse("empty", _labels(ours.columns), _labels(theirs.columns), None, ())
+    schema = Schema(UNNUMBERED, columns, key, partition)
+    schema = next((side for side in (ours, theirs) if _alike(side, schema)), schema)
+    return SchemaMerge(schema, tuple(merge.conflicts), not _alike(schema, ours), merge.new_aliases)
+
+
+def newly_required(merged: Schema, written: Schema) -> list[Column]:
+    """The NOT NULL columns of a merged schema that rows written with another one may lack."""
+    return [column for column in merged.columns if not column.nullable and _may_lack(column, written.stored_as(column))]
+
+
+def newly_required_fields(merged: Schema, written: Schema) -> list[tuple[str, ...]]:
+    """The same for NOT NULL fields inside structs, as paths of labels; a struct that is NULL itself lacks nothing."""
+    found: list[tuple[str, ...]] = []
+
+    def look(new: DataType, old: DataType, path: tuple[str, ...]) -> None:
+        if isinstance(new, Struct) and isinstance(old, Struct):
+            for column in _members(new):
+                stored = _stored(column, _members(old))
+                if not column.nullable and _may_lack(column, stored):
+                    found.append((*path, column.label))
+                if stored is not None:
+                    look(column.type, stored.type, (*path, column.label))
+
+    for column in merged.columns:
+        stored = written.stored_as(column)
+        if stored is not None:
+            look(column.type, stored.type, (column.label,))
+    return found
+
+
+def unreadable(merged: Schema, written: Schema) -> list[Column]:
+    """The columns of a merged schema whose type does not hold what rows written with another one hold in them.
+
+    A resolution or a RESTORE that undid a widening can make such columns; rows of that schema must not be merged then.
+    """
+    pairs = [(column, written.stored_as(column)) for column in merged.columns]
+    return [column for column, stored in pairs if stored is not None and not _holds(column.type, stored.type)]
+
+
+def _may_lack(column: Column, stored: Column | None) -> bool:
+    return column.initial_default is None if stored is None else stored.nullable
+
+
+def _holds(new: DataType, old: DataType) -> bool:
+    if isinstance(new, Struct) and isinstance(old, Struct):
+        pairs = [(column, _stored(column, _members(old))) for column in _members(new)]
+        return all(stored is None or _holds(column.type, stored.type) for column, stored in pairs)
+    if isinstance(new, types.Array) and isinstance(old, types.Array):
+        return _holds(new.element, old.element)
+    if isinstance(new, types.Map) and isinstance(old, types.Map):
+        return _holds(new.key, old.key) and _holds(new.value, old.value)
+    return types.widens(old, new)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where a struct stands: by labels for people, and by physical path on each side and under all its names."""
+
+    labels: tuple[str, ...] = ()
+    ours: str = ""
+    theirs: str = ""
+    names: frozenset[str] = frozenset({""})
+
+    def within(self, ours: Column, theirs: Column) -> _Scope:
+        names = {*_names(ours), *_names(theirs)}
+        return _Scope(
+            (*self.labels, ours.label),
+            _path(self.ours, ours.physical),
+            _path(self.theirs, theirs.physical),
+            frozenset(_path(parent, name) for parent in self.names for name in names),
+        )
+
+    def step(self, word: str) -> _Scope:
+        """Into the elements of an array, or the keys or values of a map."""
+        names = frozenset(_path(parent, word) for parent in self.names)
+        return _Scope((*self.labels, word), _path(self.ours, word), _path(self.theirs, word), names)
+
+
+@dataclass
+class _Merge:
+    """One merge under way; it collects what it finds."""
+
+    table: str
+    aliases: Mapping[str, str]
+    resolve: Side | None
+    conflicts: list[ConflictRecord] = field(default_factory=list)
+    new_aliases: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, rule: str, ours: object, theirs: object, base: object, path: tuple[str, ...]) -> None:
+        column = ".".join(path) or None
+        self.conflicts.append(ConflictRecord(self.table, "column", rule, ours, theirs, base, column=column))
+
+    def members(self, bases: Sequence[Members], ours: Members, theirs: Members, scope: _Scope) -> Members:
+        found = len(self.conflicts)
+        identity = self._identities(bases, ours, theirs, scope)
+        split = len(self.conflicts) > found
+        old = [{identity(column): column for column in base} for base in bases]
+        mine = {identity(column): column for column in ours}
+        other = {identity(column): column for column in theirs}
+        known = {key for base in old for key in base}
+        added = {fold(column.label): key for key, column in mine.items() if key not in known and key not in other}
+        unified = {
+            key: added[fold(column.label)]
+            for key, column in other.items()
+            if key not in known and key not in mine and fold(column.label) in added
+        }
+        other = {unified.get(key, key): column for key, column in other.items()}
+
+        merged: dict[str, Column] = {}
+        for key, column in {**other, **mine}.items():
+            if key in mine and key in other:
+                versions = [base[key] for base in old if key in base]
+                merged[key] = self._column(versions, mine[key], other[key], scope, unified=key in unified.values())
+            elif key not in known:
+                merged[key] = column
+        if not merged:
+            self.refuse("empty", _labels(ours), _labels(theirs), None, scope.labels)
+            return ours
+        if not split:  # which already says what is wrong with these names
+            self._check_names(merged, mine, scope)
+        return tuple(merged[key] for key in _ordered(old, mine, other, merged))
+
+    def _identities(
+        self, bases: Sequence[Members], ours: Members, theirs: Members, scope: _Scope
+    ) -> Callable[[Column], str]:
+        """The same text for columns that are one. Where a side has two of one identity they count as two columns, and
+        that is a conflict unless the other side has the same two, or none."""
+        sides = (*bases, ours, theirs)
+        pairs = [(column.physical, alias) for side in sides for column in side for alias in column.aliases]
+        for one, another in self.aliases.items():
+            (one_parent, _, one_leaf), (parent, _, leaf) = one.rpartition(STEP), another.rpartition(STEP)
+            if one_parent in scope.names and parent in scope.names:
+                pairs.append((one_leaf, leaf))
+        find = _classes(pairs)
+
+        split: set[str] = set()
+        for side in sides:
+            seen: set[str] = set()
+            for column in side:
+                (split if find(column.physical) in seen else seen).add(find(column.physical))
+        for name in sorted(split):
+            mine = [column for column in ours if find(column.physical) == name]
+            other = [column for column in theirs if find(column.physical) == name]
+            if mine and other and {c.physical for c in mine} != {c.physical for c in other}:
+                self.refuse("alias", _labels(mine), _labels(other), None, (*scope.labels, mine[0].label))
+
+        def identity(column: Column) -> str:
+            found = find(column.physical)
+            return column.physical if found in split else found
+
+        return identity
+
+    def _column(self, bases: Sequence[Column], ours: Column, theirs: Column, scope: _Scope, *, unified: bool) -> Column:
+        """Both heads have it; `bases` are the versions of the bases that have it."""
+        inner = scope.within(ours, theirs)
+        apart = not set(_names(ours)) & set(_names(theirs))
+        if not bases:
+            if scope.ours != scope.theirs and not apart and fold(ours.label) != fold(theirs.label):
+                # Each side named this field in a struct of its own: two fields that files hold under one name.
+                self.refuse("names", _shown(ours), _shown(theirs), None, inner.labels)
+                return ours
+            if apart and not _comparable(ours.type, theirs.type):
+                if self.resolve is None:
+                    self.refuse("incompatible", str(ours.type), str(theirs.type), None, inner.labels)
+                return theirs if self.resolve == "theirs" else ours
+        if unified:
+            self.new_aliases[inner.theirs] = inner.ours
+        label, default = ours.label, ours.write_default
+        if bases or fold(label) != fold(theirs.label):
+            label = three_way([base.label for base in bases], ours.label, theirs.label)
+        if bases or not apart:
+            default = three_way([base.write_default for base in bases], ours.write_default, theirs.write_default)
+        holder = ours
+        if bases and three_way([base.physical for base in bases], ours.physical, theirs.physical) != ours.physical:
+            holder = theirs
+        return Column(
+            label,
+            self._type([base.type for base in bases], ours.type, theirs.type, inner),
+            holder.physical,
+            _stricter([base.nullable for base in bases], ours.nullable, theirs.nullable),
+            three_way([base.comment for base in bases] or [None], ours.comment, theirs.comment),
+            holder.initial_default,
+            default,
+            _united([base.aliases for base in bases], ours, theirs, holder.physical),
+        )
+
+    def _type(self, bases: Sequence[DataType], ours: DataType, theirs: DataType, scope: _Scope) -> DataType:
+        if ours == theirs:
+            return ours
+        if isinstance(ours, Struct) and isinstance(theirs, Struct):
+            structs = [_members(base) for base in bases if isinstance(base, Struct)]
+            return _struct(self.members(structs, _members(ours), _members(theirs), scope))
+        if isinstance(ours, types.Array) and isinstance(theirs, types.Array):
+            arrays = [base for base in bases if isinstance(base, types.Array)]
+            return types.Array(
+                self._type([base.element for base in arrays], ours.element, theirs.element, scope.step("element")),
+                three_way([base.contains_null for base in arrays], ours.contains_null, theirs.contains_null),
+            )
+        if isinstance(ours, types.Map) and isinstance(theirs, types.Map):
+            maps = [base for base in bases if isinstance(base, types.Map)]
+            return types.Map(
+                self._type([base.key for base in maps], ours.key, theirs.key, scope.step("key")),
+                self._type([base.value for base in maps], ours.value, theirs.value, scope.step("value")),
+                three_way([base.contains_null for base in maps], ours.contains_null, theirs.contains_null),
+            )
+        if bases and all(base == theirs for base in bases):
+            return ours
+        if types.widens(ours, theirs):
+            return theirs
+        wider = types.widens(theirs, ours)
+        if self.resolve is None:
+            before = " or ".join(sorted({str(base) for base in bases})) or None
+            self.refuse("A6.1" if wider else "incompatible", str(ours), str(theirs), before, scope.labels)
+        # The wider type holds the values of both sides, so it is the resolution whichever side is chosen.
+        return theirs if self.resolve == "theirs" and not wider else ours
+
+    def _check_names(self, merged: Mapping[str, Column], mine: Collection[str], scope: _Scope) -> None:
+        """Ours' columns claim their names first."""
+        labels: dict[str, Column] = {}
+        physical: dict[str, Column] = {}
+        for _, column in sorted(merged.items(), key=lambda item: item[0] not in mine):
+            path = (*scope.labels, column.label)
+            first = labels.setdefault(fold(column.label), column)
+            if first is column:
+                first = next((physical[n] for n in map(fold, _names(column)) if n in physical), column)
+            for name in _names(column):
+                physical.setdefault(fold(name), column)
+            if first is not column:
+                self.refuse("names", _shown(first), _shown(column), None, path)
+            elif fold(column.label) in RESERVED_COLUMNS:
+                self.refuse("names", "reserved", _shown(column), None, path)
+
+    def spec(
+        self,
+        what: str,
+        columns: Members,
+        bases: Sequence[tuple[str, ...]],
+        ours: tuple[str, ...],
+        theirs: tuple[str, ...],
+    ) -> tuple[str, ...]:
+        """A key or partition spec in the physical names of the merged columns."""
+        now = {name: column for column in columns for name in _names(column)}
+
+        def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(now[name].physical if name in now else name for name in names)
+
+        old, mine, other = [renamed(base) for base in bases], renamed(ours), renamed(theirs)
+        merged = three_way(old, mine, other)
+        both = mine != other and not (old and (all(base == mine for base in old) or all(base == other for base in old)))
+        if both or any(name not in now for name in merged):
+            shown = [f"{what} ({', '.join(names)})" for names in (mine, other, *old[:1])]
+            self.refuse("A7", shown[0], shown[1], shown[2] if old else None, ())
+            return mine
+        return merged
+
+
+def _ordered(
+    bases: Sequence[Mapping[str, Column]],
+    ours: Mapping[str, Column],
+    theirs: Mapping[str, Column],
+    kept: Mapping[str, Column],
+) -> list[str]:
+    """The kept ones of both sides. If only theirs moved some, theirs' order stands, else ours'; what the other side
+    alone has comes after the one that it follows there: first if it follows none, last if that one is gone."""
+    shared = ours.keys() & theirs.keys() & kept.keys()
+
+    def moved(side: Mapping[str, Column]) -> bool:
+        return any(
+            [key for key in base if key in shared] != [key for key in side if key in shared and key in base]
+            for base in bases
+        )
+
+    lead, follow = (theirs, ours) if moved(theirs) and not moved(ours) else (ours, theirs)
+    placed = [key for key in lead if key in kept]
+    before: str | None = None
+    for key in follow:
+        if key in kept and key not in lead:
+            at = 0 if before is None else placed.index(before) + 1 if before in placed else len(placed)
+            placed.insert(at, key)
+        before = key
+    return placed
+
+
+def _classes(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
+    """Names that pairs connect have one representative, the smallest of them."""
+    above: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while name in above:
+            name = above[name]
+        return name
+
+    for one, another in pairs:
+        low, high = sorted((find(one), find(another)))
+        if low != high:
+            above[high] = low
+    return find
+
+
+def _stricter(bases: Sequence[bool], ours: bool, theirs: bool) -> bool:
+    """Whether NULL is allowed: as the side that changed it says; NOT NULL if both did and differ (A6.3 holds them)."""
+    if bases and all(base == theirs for base in bases):
+        return ours
+    if bases and all(base == ours for base in bases):
+        return theirs
+    return ours and theirs
+
+
+def _united(bases: Sequence[tuple[str, ...]], ours: Column, theirs: Column, physical: str) -> tuple[str, ...]:
+    """All names of both sides but the physical one, in the order of theirs if ours left its aliases alone."""
+    lead, follow = (theirs, ours) if bases and all(base == ours.aliases for base in bases) else (ours, theirs)
+    names = dict.fromkeys((*lead.aliases, lead.physical, *_names(follow)))
+    return tuple(name for name in names if name != physical)
+
+
+def _comparable(ours: DataType, theirs: DataType) -> bool:
+    """Whether columns that were added apart can be one: one type widens to the other, and struct fields have the same
+    labels and physical names, since a reader goes by these inside a struct."""
+    if not (types.widens(ours, theirs) or types.widens(theirs, ours)):
+        return False
+    mine, other = (tuple(fold(f.label) for s in types.structs_in(type_) for f in s.fields) for type_ in (ours, theirs))
+    return mine == other
+
+
+def _alike(one: Schema, other: Schema) -> bool:
+    """The same schema, whatever its id."""
+    return replace(one, id=other.id) == other
+
+
+def _names(column: Column) -> tuple[str, ...]:
+    return (column.physical, *column.aliases)
+
+
+def _path(parent: str, name: str) -> str:
+    return f"{parent}{STEP}{name}" if parent else name
+
+
+def _labels(columns: Iterable[Column]) -> str:
+    return ", ".join(column.label for column in columns)
+
+
+def _shown(column: Column) -> str:
+    return f"{column.label} {column.type}, stored as {column.physical}"
+
+
+def _stored(column: Column, written: Members) -> Column | None:
+    by_name = {old.physical: old for old in written}
+    return next((by_name[name] for name in _names(column) if name in by_name), None)
+
+
+def _members(struct: Struct) -> Members:
+    return tuple(Column(f.label, f.type, f.physical, f.nullable, f.comment, aliases=f.aliases) for f in struct.fields)
+
+
+def _struct(members: Members) -> Struct:
+    return Struct(tuple(StructField(c.label, c.type, c.physical, c.nullable, c.comment, c.aliases) for c in members))

@@ -1,0 +1,96 @@
+"""The real thing: a process of its own, with its streams, signals and Spark."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ANABRANCH = [sys.executable, "-m", "anabranch.cli"]
+
+
+@pytest.fixture
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "ANABRANCH_LAKE": str(folder)}
+
+
+def run(environment: dict[str, str], *words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*ANABRANCH, *words], env=environment, input=text, capture_output=True, encoding="utf-8", timeout=240
+    )
+
+
+def test_output_and_errors_go_their_own_ways(environment: dict[str, str]) -> None:
+    ran = run(environment, "sql", "--keep-going", text="SHOW TAGS; DROP TABLE d.nope; CREATE TAG a")
+    assert ran.returncode == 1
+    assert ran.stdout.splitlines()[-1] == "tag a at version 4"
+    assert ran.stderr == "anabranch: error: table 'd.nope' does not exist.\n"
+
+
+def test_the_console_script_is_installed() -> None:
+    ran = subprocess.run([Path(sys.executable).with_name("anabranch"), "--version"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout[:10]) == (0, "anabranch ")
+
+
+def test_log_starts_without_what_it_does_not_need(environment: dict[str, str]) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "anabranch.cli", "log"],
+        env=environment, capture_output=True, encoding="utf-8", timeout=60,
+    )  # fmt: skip
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ran.stderr.splitlines()}
+    assert len(ran.stdout.splitlines()) == 5
+    assert "sqlalchemy" in imported
+    assert not imported & {"pyspark", "sqlglot", "rich", "pandas"}
+
+
+def test_a_reader_that_goes_away_is_no_error_to_tell(environment: dict[str, str]) -> None:
+    reader, writer = os.pipe()
+    process = subprocess.Popen([*ANABRANCH, "log"], env=environment, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    os.close(reader)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (141, b"")
+
+
+def test_ctrl_c_ends_it_quietly(environment: dict[str, str], tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    os.mkfifo(script)
+    process = subprocess.Popen(
+        [*ANABRANCH, "sql", "-f", str(script)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    writer = os.open(script, os.O_WRONLY)  # returns when the command has begun to read
+    try:
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=60)
+    finally:
+        os.close(writer)
+    assert (process.returncode, out, said) == (130, b"", b"anabranch: interrupted\n")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_query_prints_rows_and_nothing_of_spark(environment: dict[str, str]) -> None:
+    ran = run(environment, "sql", "--limit", "2", "-c", "SELECT id, v FROM d.t ORDER BY id; SELECT 1 / 0 AS x")
+    assert ran.returncode == 1
+    assert [line.split() for line in ran.stdout.splitlines()] == [
+        ["id", "v"],
+        ["─" * 6],
+        ["1", "a"],
+        ["2", "b"],
+        ["(2", "rows,", "…", "more", "rows:", "--limit", "0", "shows", "all)"],
+    ]
+    assert ran.stderr.startswith("anabranch: error: [DIVIDE_BY_ZERO] ")
+    assert "WARN" not in ran.stderr
+    assert "\tat " not in ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_jvm_that_does_not_start_is_told(environment: dict[str, str]) -> None:
+    ran = run({**environment, "JAVA_HOME": "/no/such/java"}, "sql", "-c", "SELECT 1")
+    assert ran.returncode == 1
+    assert "/no/such/java" in ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith("anabranch: error: ")
+    assert "Traceback" not in ran.stderr

@@ -1,0 +1,276 @@
+"""Writers that meet: appends all go through, all else is refused whole, and a retry does nothing twice."""
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import anabranch
+from anabranch.errors import AlreadyExists, AnabranchError, CatalogUnreachable, CommitConflict, NotFound
+from tests.faults.conftest import files
+from tests.stories.telling import labels, one, rows, told
+
+
+def let_in(monkeypatch, lake, meanwhile) -> None:
+    """The next commit of `lake` finds that `meanwhile` has been committed since it began."""
+    catalog = lake._session.catalog
+    commit = catalog.commit
+
+    def later(request, admit):
+        monkeypatch.setattr(catalog, "commit", commit)
+        meanwhile()
+        return commit(request, admit)
+
+    monkeypatch.setattr(catalog, "commit", later)
+
+
+RACES = [
+    # what runs, what is committed meanwhile, whether both fit
+    ("INSERT INTO d.t (id) VALUES (9)", "INSERT INTO d.t (id) VALUES (8)", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "DELETE FROM d.t", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "UPDATE d.t SET name = 'z'", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "TRUNCATE TABLE d.t", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "INSERT OVERWRITE d.t (id) VALUES (8)", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "ALTER TABLE d.t ADD COLUMN z INT DEFAULT 3", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "ALTER TABLE d.t DROP COLUMN price", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "ALTER TABLE d.t RENAME COLUMN name TO n", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "ALTER TABLE d.t ALTER COLUMN id TYPE BIGINT", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "ALTER TABLE d.t RENAME TO d.t2", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "ALTER DATABASE d RENAME TO d2", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "ALTER TABLE d.t SET TBLPROPERTIES (a = 'b')", True),
+    ("INSERT INTO d.t (id) VALUES (9)", "DROP TABLE d.t", False),
+    ("INSERT INTO d.t (id) VALUES (9)", "DROP DATABASE d CASCADE", False),
+    ("INSERT INTO d.t (id) VALUES (9)", "RESTORE BRANCH TO VERSION 2", False),
+    ("INSERT INTO d.t (id) VALUES (9)", "RESTORE DATABASE d TO VERSION 2", False),
+    ("INSERT INTO d.one VALUES (NULL)", "ALTER TABLE d.one ALTER COLUMN only SET NOT NULL", False),
+    ("INSERT INTO d.one VALUES (1)", "ALTER TABLE d.one ADD COLUMN z INT NOT NULL", False),
+    ("INSERT INTO d.one VALUES (1)", "ALTER TABLE d.one ADD COLUMN z INT NOT NULL DEFAULT 4", True),
+    ("INSERT INTO d.p VALUES (9, 'a')", "ALTER TABLE d.p DROP PARTITION (k = 'a')", True),
+    ("DELETE FROM d.t WHERE id = 1", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("DELETE FROM d.t WHERE id = 1", "DELETE FROM d.t WHERE id = 2", False),
+    ("DELETE FROM d.t WHERE id = 1", "INSERT INTO d.one VALUES (8)", True),
+    ("DELETE FROM d.t WHERE id = 1", "CREATE BRANCH b", True),
+    ("DELETE FROM d.t WHERE id = 1", "INSERT INTO d.t@dev (id) VALUES (8)", True),
+    ("UPDATE d.t SET name = 'q' WHERE id = 1", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("UPDATE d.t SET name = 'q' WHERE id = 1", "INSERT INTO d.p VALUES (8, 'a')", True),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("TRUNCATE TABLE d.t", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("ALTER TABLE d.t ADD COLUMN z INT", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("ALTER TABLE d.t ADD COLUMN z INT", "ALTER TABLE d.t ADD COLUMN z INT", False),
+    ("ALTER TABLE d.t ADD COLUMN z INT", "ALTER TABLE d.p ADD COLUMN z INT", True),
+    ("ALTER TABLE d.t RENAME TO d.same", "ALTER TABLE d.p RENAME TO d.same", False),
+    ("ALTER TABLE d.t RENAME TO other.t", "DROP DATABASE other", False),
+    ("CREATE TABLE d.same (a INT)", "CREATE TABLE d.same (b INT)", False),
+    ("CREATE TABLE d.x (a INT)", "CREATE TABLE d.y (a INT)", True),
+    ("CREATE TABLE other.x (a INT)", "DROP DATABASE other", False),
+    ("DROP DATABASE other", "CREATE TABLE other.x (a INT)", False),
+    ("DROP DATABASE other CASCADE", "ALTER TABLE d.t RENAME TO other.t", False),
+    ("CREATE DATABASE same", "CREATE DATABASE same", False),
+    ("DROP TABLE d.t", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("DROP TABLE d.t", "DROP TABLE d.t", False),
+    ("ALTER TABLE d.p ADD PARTITION (k = 'z')", "INSERT INTO d.p VALUES (9, 'z')", False),
+    ("RESTORE TABLE d.t TO VERSION 3", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("RESTORE BRANCH TO VERSION 2", "INSERT INTO d.t (id) VALUES (8)", False),
+    ("RESTORE BRANCH TO VERSION 1", "CREATE TABLE other.x (a INT)", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("runs", "meanwhile", "fits"), RACES, ids=[f"{a} | {b}" for a, b, _ in RACES])
+def test_a_statement_meets_another_that_was_committed_while_it_ran(lake, second, folder, monkeypatch, print_of, runs, meanwhile, fits):
+    after = {}
+
+    def other():
+        told(second, meanwhile)
+        after["version"], after["print"] = second.version, print_of(second)
+
+    let_in(monkeypatch, lake, other)
+    if fits:
+        told(lake, runs)
+        assert lake.version == after["version"] + 1
+        check_nulls(lake)
+        with anabranch.connect(folder, create=False) as fresh:
+            assert tables_of(fresh) == tables_of(lake) == tables_of(second)
+        return
+    with pytest.raises((CommitConflict, AlreadyExists, NotFound)) as raised:
+        told(lake, runs)
+    # Nothing of it is there: no version, no row, no file.
+    assert second.version == after["version"]
+    left = set(files(folder)) - set(after["print"]["files"])
+    assert left == set(), f"{raised.value}: {left}"
+    seen = print_of(second)
+    assert {key: seen[key] for key in seen if key != "files"} == {key: after["print"][key] for key in seen if key != "files"}
+
+
+def tables_of(lake):
+    return {name: rows(lake, name) for name in lake.tables()}
+
+
+def check_nulls(lake):
+    for name in lake.tables():
+        found = lake.table(name)
+        for field in found.schema:
+            assert field.nullable or found.to_arrow(columns=[field.name]).column(0).null_count == 0, (name, field)
+
+
+def test_an_insert_does_not_slip_under_a_restored_not_null(lake, second, monkeypatch):
+    told(lake, "CREATE TABLE d.n (a INT NOT NULL)")
+    strict = lake.version
+    told(lake, "ALTER TABLE d.n ALTER COLUMN a DROP NOT NULL")
+    let_in(monkeypatch, lake, lambda: told(second, f"RESTORE TABLE d.n TO VERSION {strict}"))
+    with pytest.raises(CommitConflict):
+        told(lake, "INSERT INTO d.n VALUES (NULL)")
+    check_nulls(second)
+
+
+def test_the_loser_runs_again_and_wins(lake, second, monkeypatch):
+    let_in(monkeypatch, lake, lambda: told(second, "INSERT INTO d.t (id) VALUES (1)"))
+    with pytest.raises(CommitConflict, match="run the statement again") as raised:
+        told(lake, "DELETE FROM d.t WHERE id = 1")
+    (conflict,) = raised.value.conflicts
+    assert "d.t" in str(conflict)
+    assert told(lake, "DELETE FROM d.t WHERE id = 1") == [(2,)]
+    assert one(lake, "d.t") == [2]
+
+
+def test_a_branch_dropped_meanwhile_takes_no_commit(lake, second, monkeypatch):
+    dev = lake.on("dev")
+    let_in(monkeypatch, lake, lambda: told(second, "DROP BRANCH dev"))
+    with pytest.raises(AnabranchError, match="dev"):
+        told(dev, "INSERT INTO d.t (id) VALUES (9)")
+    assert one(lake, "d.t") == [1, 2]
+
+
+# --- commits whose answer is lost ------------------------------------------------------------------------------------
+
+
+def test_a_commit_that_is_sent_again_is_found_done(lake, monkeypatch):
+    """The same request twice, as after a lost answer: one version, one row."""
+    catalog, made = lake._session.catalog, []
+    commit = catalog.commit
+
+    def twice(request, admit):
+        made.append(commit(request, admit))
+        made.append(commit(request, admit))
+        return made[-1]
+
+    monkeypatch.setattr(catalog, "commit", twice)
+    before = lake.version
+    told(lake, "INSERT INTO d.t (id) VALUES (9)", "DELETE FROM d.t WHERE id = 1")
+    assert [commit.version - before for commit in made] == [1, 1, 2, 2]
+    assert made[0].id == made[1].id != made[2].id
+    assert one(lake, "d.t") == [2, 9]
+
+
+@pytest.mark.parametrize("statement", ["INSERT INTO d.t (id) VALUES (9)", "UPDATE d.t SET id = 9 WHERE id = 1", "INSERT OVERWRITE d.t (id) VALUES (9)"])
+def test_a_commit_that_went_in_unheard_keeps_its_parts(lake, second, monkeypatch, statement):
+    """The connection breaks after COMMIT: the rows may be in, so their files must stay."""
+    catalog = lake._session.catalog
+    commit = catalog.commit
+
+    def unheard(request, admit):
+        commit(request, admit)
+        raise CatalogUnreachable("postgresql://somewhere", "the connection was lost")
+
+    monkeypatch.setattr(catalog, "commit", unheard)
+    with pytest.raises(CatalogUnreachable):
+        told(lake, statement)
+    assert 9 in one(second, "d.t")
+
+
+# --- many writers -----------------------------------------------------------------------------------------------------
+
+APPENDER = """
+import sys
+import anabranch
+path, catalog, who, count = sys.argv[1], sys.argv[2] or None, int(sys.argv[3]), int(sys.argv[4])
+with anabranch.connect(path, catalog=catalog, durability="process", create=False) as lake:
+    table = lake.table("d.one")
+    for number in range(count):
+        table.write([{"only": who * 1000 + number}])
+"""
+
+
+def test_processes_append_to_one_table_and_lose_nothing(lake, folder):
+    version, count = lake.version, 60
+    writers = [subprocess.Popen([sys.executable, "-c", APPENDER, folder, "", str(who), str(count)]) for who in range(2)]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+    assert one(lake, "d.one") == sorted(who * 1000 + number for who in range(2) for number in range(count))
+    assert lake.version == version + 2 * count
+    slots = [path.split("slot=")[1].split("/")[0] for path in files(folder) if lake.table("d.one").id in path]
+    assert len(slots) == len(set(slots)) == 2 * count
+
+
+@pytest.mark.postgres
+def test_processes_append_on_postgresql(fresh_postgres_url, tmp_path):
+    with anabranch.connect(tmp_path / "lake", catalog=fresh_postgres_url, durability="process") as lake:
+        told(lake, "CREATE DATABASE d", "CREATE TABLE d.one (only INT)")
+        arguments = [tmp_path / "lake", fresh_postgres_url]
+        writers = [subprocess.Popen([sys.executable, "-c", APPENDER, *arguments, str(who), "25"]) for who in range(2)]
+        assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+        assert len(set(one(lake, "d.one"))) == len(one(lake, "d.one")) == 50
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["sessions of one connection", "connections of their own"])
+def test_threads_append_to_one_table_and_lose_nothing(lake, folder, shared):
+    threads, count = 8, 25
+    barrier = threading.Barrier(threads)
+
+    def append(who):
+        mine = lake.on("main") if shared else anabranch.connect(folder, durability="process", create=False)
+        table = mine.table("d.one")
+        barrier.wait()
+        for number in range(count):
+            table.write([{"only": who * 1000 + number}])
+            if number % 10 == 0:
+                table.to_arrow()
+        if not shared:
+            mine.close()
+
+    version = lake.version
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(append, range(threads)))
+    assert one(lake, "d.one") == sorted(who * 1000 + number for who in range(threads) for number in range(count))
+    assert lake.version == version + threads * count
+    with anabranch.connect(folder, create=False) as fresh:
+        assert len(one(fresh, "d.one")) == threads * count
+
+
+def test_a_writer_that_deletes_meets_appenders_and_every_answer_is_true(lake, folder):
+    """What DELETE says that it deleted is gone, what it refused is not, and no append is lost."""
+    stop = threading.Event()
+    written = []
+
+    def append():
+        with anabranch.connect(folder, durability="process", create=False) as mine:
+            table = mine.table("d.one")
+            while not stop.is_set():
+                table.write([{"only": len(written)}])
+                written.append(len(written))
+
+    appender = threading.Thread(target=append)
+    appender.start()
+    deleted = conflicts = 0
+    try:
+        for _ in range(30):
+            try:
+                deleted += told(lake, "DELETE FROM d.one WHERE only % 2 = 0")[0][0]
+            except CommitConflict:
+                conflicts += 1
+    finally:
+        stop.set()
+        appender.join()
+    left = one(lake, "d.one")
+    assert len(left) == len(written) - deleted
+    assert {number for number in written if number % 2} <= set(left)
+
+
+def test_a_reader_keeps_the_version_it_started_with(lake, second):
+    table = lake.table("d.t")
+    batches = table.to_batches()
+    seen = [next(batches).num_rows]
+    told(second, "DELETE FROM d.t", "ALTER TABLE d.t DROP COLUMN name", "DROP TABLE d.t")
+    seen += [batch.num_rows for batch in batches]
+    assert sum(seen) == 2
+    assert labels(lake, "d.p") == ["v", "k"]

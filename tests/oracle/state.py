@@ -1,0 +1,206 @@
+"""What a branch is at one version: databases, tables, columns and rows, as plain dicts.
+
+Databases, tables, columns and rows have an identity of their own; names and values are what they show. A row remembers
+all its versions (`before`) and the statement that wrote each, so a "file" is that statement and the row's partition.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+Value = int | None
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    id: int
+    label: str
+    type: str
+    nullable: bool = True
+    default: Value = None  # what a new row gets where nothing is said
+    initial: Value = None  # what rows that are older than the column read
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an overwrite replaces: one partition, or (`partition` is None) the whole table."""
+
+    partition: int | None = None  # the id of the partition column
+    value: Value = None
+
+    def holds(self, row: "Row") -> bool:
+        return self.partition is None or row.values.get(self.partition) == self.value
+
+
+@dataclass(frozen=True)
+class Test:
+    """One comparison of a predicate, on the column itself rather than on its label."""
+
+    __test__ = False  # not for pytest
+
+    column: Column
+    op: str
+    value: Value
+
+    def matches(self, row: "Row") -> bool:
+        found = row.read(self.column)
+        if self.op == "IS":
+            return found is None
+        if found is None or self.value is None:
+            return False  # SQL: unknown
+        return {
+            "=": found == self.value,
+            "<>": found != self.value,
+            "<": found < self.value,
+            "<=": found <= self.value,
+            ">": found > self.value,
+            ">=": found >= self.value,
+        }[self.op]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`column = value`, or `column = source + value`."""
+
+    column: Column
+    value: Value
+    source: Column | None = None
+
+    def of(self, row: "Row") -> Value:
+        if self.source is None:
+            return self.value
+        found = row.read(self.source)
+        return None if found is None or self.value is None else found + self.value
+
+
+@dataclass(frozen=True)
+class Write:
+    """A statement that changed rows: its class in the law, and what it said."""
+
+    id: int
+    kind: str  # insert | update | delete | overwrite | merge
+    scope: Scope | None = None
+    where: tuple[Test, ...] = ()
+    sets: tuple[Setting, ...] = ()
+
+    def matches(self, row: "Row") -> bool:
+        return all(test.matches(row) for test in self.where)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One version of a row. A dead row is a version too: the statement that killed it wrote it."""
+
+    origin: tuple[int, int]  # the statement that inserted it, and its place there
+    write: Write
+    values: dict[int, Value]  # by column id
+    partition: Value = None
+    alive: bool = True
+    before: "Row | None" = None
+
+    def read(self, column: Column) -> Value:
+        return self.values.get(column.id, column.initial)
+
+    def shown(self, columns: list[Column]) -> tuple[Value, ...]:
+        return tuple(self.read(column) for column in columns)
+
+    @property
+    def file(self) -> tuple[int, Value]:
+        return self.write.id, self.partition
+
+    @property
+    def version(self) -> tuple[int, bool]:
+        """Which version of its row this is; all that a merge under detect = 'file' compares."""
+        return self.write.id, self.alive
+
+    @property
+    def versions(self) -> "list[Row]":
+        """All versions, newest first."""
+        return [self, *(self.before.versions if self.before else [])]
+
+    @property
+    def born(self) -> Write:
+        return self.versions[-1].write
+
+    def killed(self, write: Write) -> "Row":
+        return replace(self, write=write, alive=False, before=self)
+
+
+# --- tables, databases, the whole ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    database: int
+    name: str
+    columns: list[Column]
+    partitioned_by: int | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+    partitions: set[Value] = field(default_factory=set)  # those of ADD PARTITION
+    rows: dict[tuple[int, int], Row] = field(default_factory=dict)  # by origin, dead ones too
+
+    @property
+    def alive(self) -> list[Row]:
+        return [row for row in self.rows.values() if row.alive]
+
+    def copy(self) -> "Table":
+        return replace(
+            self,
+            columns=list(self.columns),
+            properties=dict(self.properties),
+            partitions=set(self.partitions),
+            rows=dict(self.rows),
+        )
+
+
+@dataclass
+class Database:
+    name: str
+    properties: dict[str, str] = field(default_factory=dict)
+
+    def copy(self) -> "Database":
+        return Database(self.name, dict(self.properties))
+
+
+@dataclass
+class State:
+    databases: dict[int, Database] = field(default_factory=dict)
+    tables: dict[int, Table] = field(default_factory=dict)
+    dropped: dict[int, bool] = field(default_factory=dict)  # databases: was it CASCADE?
+
+    def copy(self) -> "State":
+        return State(
+            {id: database.copy() for id, database in self.databases.items()},
+            {id: table.copy() for id, table in self.tables.items()},
+            dict(self.dropped),
+        )
+
+    def database_id(self, name: str) -> int | None:
+        return next((id for id, d in self.databases.items() if d.name.lower() == name.lower()), None)
+
+    def table_id(self, name: str) -> int | None:
+        database, table = name.split(".")
+        parent = self.database_id(database)
+        found = (id for id, t in self.tables.items() if t.database == parent and t.name.lower() == table.lower())
+        return next(found, None)
+
+    def full_name(self, id: int) -> str:
+        table = self.tables[id]
+        parent = self.databases.get(table.database)
+        return f"{parent.name if parent else '?'}.{table.name}"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Are these two states (or tables) alike in all that a user can see?"""
+    return picture(one) == picture(other)
+
+
+def picture(thing: State | Table | Database) -> Any:
+    if isinstance(thing, Table):
+        rows = {row.origin: row.version for row in thing.alive}
+        return thing.database, thing.name, thing.columns, thing.properties, thing.partitions, rows
+    if isinstance(thing, Database):
+        return thing.name, thing.properties
+    databases = {id: picture(database) for id, database in thing.databases.items()}
+    return databases, {id: picture(table) for id, table in thing.tables.items()}

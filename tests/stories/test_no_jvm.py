@@ -1,0 +1,62 @@
+"""Metadata, small writes, DELETE and UPDATE by known expressions, and reading never import pyspark, let alone start a JVM."""
+
+import subprocess
+import sys
+
+STORY = '''
+import sys
+import anabranch
+assert not {"pyspark", "pyarrow", "sqlglot", "sqlalchemy"} & set(sys.modules), "import anabranch is not lazy"
+
+with anabranch.connect(sys.argv[1], durability="process") as lake:
+    for statement in """
+        CREATE DATABASE d
+        CREATE TABLE d.t (a INT NOT NULL, b STRING DEFAULT 'x', s STRUCT<x: INT>, k STRING) PARTITIONED BY (k)
+        INSERT INTO d.t VALUES (1, 'one', named_struct('x', 1), 'p'), (2, DEFAULT, NULL, 'q'), (1 + 2, upper('c'), NULL, NULL)
+        INSERT OVERWRITE d.t PARTITION (k = 'p') (a) VALUES (9)
+        ALTER TABLE d.t ADD COLUMN c DECIMAL(10,2) DEFAULT 1.5
+        ALTER TABLE d.t ADD COLUMN s.y STRING
+        ALTER TABLE d.t RENAME COLUMN b TO bb
+        ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT
+        ALTER TABLE d.t ALTER COLUMN c SET NOT NULL
+        ALTER TABLE d.t SET TBLPROPERTIES ('user.a' = 'b')
+        ALTER TABLE d.t ADD PARTITION (k = 'z')
+        SHOW PARTITIONS d.t
+        UPDATE d.t SET c = c + 1, bb = concat(bb, '!') WHERE a BETWEEN 2 AND 9 AND bb LIKE 'x%'
+        DELETE FROM d.t WHERE s.x IS NULL AND k IS NULL OR a IN (100, 200)
+        CREATE BRANCH dev
+        USE BRANCH dev
+        CREATE TAG v1
+        TRUNCATE TABLE d.t
+        SHOW LOG
+        RESTORE TABLE d.t TO VERSION 3
+        RESTORE BRANCH TO VERSION 13
+        EXPLAIN SELECT * FROM d.t WHERE a > 5
+        EXPLAIN DELETE FROM d.t WHERE a > 5
+        DESCRIBE EXTENDED d.t
+        DESCRIBE HISTORY d.t
+        DESCRIBE DATABASE d
+        SHOW CREATE TABLE d.t
+        SHOW BRANCHES
+        SHOW TAGS
+        DROP TAG v1
+    """.strip().splitlines():
+        lake.sql(statement.strip())
+    table = lake.table("d.t")
+    table.write([{"a": 5, "k": "p"}])
+    table.write({"a": [6], "k": ["q"]})
+    table.overwrite([{"a": 7, "k": "q"}], dynamic=True)
+    assert table.delete("a = 5") == 1
+    assert table.update({"bb": "'n'"}, "a = 7") == 1
+    assert sorted(table.to_arrow(columns=["a"]).column("a").to_pylist()) == [7, 9]
+    assert len(table.to_pandas()) == table.count() == 2
+    assert sum(batch.num_rows for batch in table.to_batches(where="a > 8")) == 1
+    loaded = sorted(name for name in sys.modules if name.split(".")[0] in ("pyspark", "py4j"))
+    assert not loaded, loaded
+print("done")
+'''
+
+
+def test_none_of_it_imports_pyspark(tmp_path):
+    done = subprocess.run([sys.executable, "-c", STORY, tmp_path / "lake"], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
