@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from anabranch import commands
 from anabranch.commands.result import Result
@@ -47,7 +48,10 @@ def connect(
     url = os.fspath(path_or_url)
     files = Files(url, storage_options, durable=durability == "disk")
     address = catalog or _embedded(files, create=create)
-    opened = Catalog.open(address, create=create, blobs=files, durability=durability)  # type: ignore[arg-type]
+    try:
+        opened = Catalog.open(address, create=create, blobs=files, durability=durability)  # type: ignore[arg-type]
+    except OSError as error:
+        raise NotALake(url, str(error)) from error
     author = author or os.environ.get("ANABRANCH_AUTHOR") or getpass.getuser()
     shared = Shared(opened, files, SparkHolder(spark), author, limits or Limits())
     return Lake(Session(shared, opened.branch(branch).id))
@@ -65,7 +69,7 @@ def _embedded(files: Any, *, create: bool) -> str:
             raise NotALake(str(root), "it holds no catalog" if root.exists() else "it does not exist")
         if root.exists() and any(root.iterdir()):
             raise NotALake(str(root), "the folder holds other things; choose an empty or new one")
-    return f"sqlite:///{root / CATALOG_FILE}"
+    return f"sqlite:///{quote(str(root / CATALOG_FILE), safe='/')}"
 
 
 class Lake:

@@ -380,6 +380,20 @@ def nested_evolution(lake: Lake, name: str) -> None:
     table.delete("id IS NULL")
 
 
+@state
+def nested_names_trade_places(lake: Lake, name: str) -> None:
+    """Fields that take the names of others, so that the type looks as before."""
+    table = lake.create_table(name, "id INT, s STRUCT<a: INT, b: INT>, l ARRAY<STRUCT<a: INT, b: INT>>")
+    table.write({"id": [1], "s": [{"a": 1, "b": 2}], "l": [[{"a": 1, "b": 2}]]})
+    for change in (
+        "DROP COLUMN s.a", "RENAME COLUMN s.b TO a", "ADD COLUMN s.b INT",
+        "RENAME COLUMN l.element.a TO t", "RENAME COLUMN l.element.b TO a", "RENAME COLUMN l.element.t TO b",
+        "ALTER COLUMN l.element.a FIRST",
+    ):  # fmt: skip
+        lake.sql(f"ALTER TABLE {name} {change}")
+    table.write({"id": [2], "s": [{"a": 3, "b": 4}], "l": [[{"a": 3, "b": 4}]]})
+
+
 def _made(kind: pa.DataType, rng: random.Random) -> object:
     if rng.random() < 0.2:
         return None

@@ -338,16 +338,36 @@ def test_odd_names_name_everything(lake, name):
 @pytest.mark.parametrize("name", [name for name in ODD_NAMES if "@" not in name and not name.isdigit()])
 def test_odd_names_name_branches_and_tags(lake, name):
     q = quoted(name)
-    told(lake, f"CREATE BRANCH {q}", f"INSERT INTO d.one@{q} VALUES (1)", f"CREATE TAG `t {name[:200].replace('`', '``')}` FROM {q}")
+    told(
+        lake,
+        f"CREATE BRANCH {q}",
+        f"INSERT INTO d.one@{q} VALUES (1)",
+        f"CREATE TAG `t {name[:200].replace('`', '``')}` FROM {q}",
+    )
     assert one(lake.on(name), "d.one") == one(lake, f"d.one@{q}") == [1]
     assert one(lake, "d.one") == []
     told(lake, f"USE BRANCH {q}", f"SHOW LOG IN {q}")
     assert lake.branch == name
-    told(lake, "USE BRANCH main", f"ALTER BRANCH {q} RENAME TO plain", f"ALTER BRANCH plain RENAME TO {q}", f"DROP BRANCH {q}")
+    told(
+        lake,
+        "USE BRANCH main",
+        f"ALTER BRANCH {q} RENAME TO plain",
+        f"ALTER BRANCH plain RENAME TO {q}",
+        f"DROP BRANCH {q}",
+    )
     assert {b.name for b in lake.branches()} == {"main", "dev"}
 
 
-INJECTIONS = ["'; DROP TABLE part; --", "x' OR '1'='1", "\\'; DELETE FROM branch; --", "${x}", "%s", ":p", "{d.t}", "d.t@dev"]
+INJECTIONS = [
+    "'; DROP TABLE part; --",
+    "x' OR '1'='1",
+    "\\'; DELETE FROM branch; --",
+    "${x}",
+    "%s",
+    ":p",
+    "{d.t}",
+    "d.t@dev",
+]
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
@@ -357,7 +377,9 @@ def test_values_predicates_and_properties_reach_no_sql_of_the_catalog(lake, text
         lake,
         f"INSERT INTO d.t (id, name) VALUES (3, {literal})",
         f"DELETE FROM d.t WHERE name = {literal} AND id <> 3",
-        f"ALTER TABLE d.t SET TBLPROPERTIES ({literal} = {literal})" if "." not in text and "-" not in text else "SHOW TABLES",
+        f"ALTER TABLE d.t SET TBLPROPERTIES ({literal} = {literal})"
+        if "." not in text and "-" not in text
+        else "SHOW TABLES",
         f"ALTER DATABASE d SET DBPROPERTIES ({literal} = {literal})",
         f"SHOW TABLES LIKE {literal}",
         f"UPDATE d.t SET name = {literal} WHERE name = {literal}",

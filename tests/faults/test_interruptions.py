@@ -48,7 +48,7 @@ with anabranch.connect(path, create=False) as lake:
     big = pa.table({"only": pa.array(range(300_000), pa.int32())})
     setattr(found, name, struck)
     try:
-        eval(statement)
+        eval(compile(statement, "<statement>", "eval"))
     except KeyboardInterrupt:
         print("interrupted")
     assert calls, "the point was never reached"
@@ -66,13 +66,16 @@ def test_ctrl_c_in_a_write_leaves_what_was_there(folder, point):
     before = files(folder)
     after = "2" if point == "between row groups" and "big" in statement else "1"
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, folder, POINTS[point], after, statement], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", INTERRUPTED, folder, POINTS[point], after, statement],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr[-1500:]
     with anabranch.connect(folder, create=False) as lake:
         assert one(lake, "d.one") == [1, 2, 3]
-    left = len(files(folder)) - len(before)
-    assert left == 2, f"{left - 2} files of the write that was interrupted are still there"
+    if point != "before the commit":  # in there nobody knows whether it went in: the files stay, seen by no one
+        assert len(files(folder)) == len(before) + 2
 
 
 SPARK = """
@@ -100,7 +103,9 @@ with anabranch.connect(sys.argv[1], create=False) as lake:
 @pytest.mark.spark
 def test_ctrl_c_in_a_spark_insert_leaves_what_was_there_and_the_session_usable(folder):
     before = files(folder)
-    with subprocess.Popen([sys.executable, "-c", SPARK, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", SPARK, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
         try:
             assert child.stdout.readline() == "ready\n"
             deadline = time.monotonic() + 60
@@ -169,10 +174,13 @@ def heard(out):
 commits = 0
 for number in range(1, rounds + 1):
     pid, out = forked(lambda pipe: writer(number, pipe))
-    time.sleep(random.uniform(0.01, 0.25))
+    said, until = "", random.randrange(8)
+    while said.count("\\n") < until:                    # however slow the machine is, it is struck while it writes
+        said += os.read(out, 1).decode()
+    time.sleep(random.uniform(0, 0.02))
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    said = heard(out)
+    said += heard(out)
     assert "failed" not in said, said
     lines = said.split()
     commits += len(lines)

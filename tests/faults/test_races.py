@@ -78,7 +78,9 @@ RACES = [
 
 
 @pytest.mark.parametrize(("runs", "meanwhile", "fits"), RACES, ids=[f"{a} | {b}" for a, b, _ in RACES])
-def test_a_statement_meets_another_that_was_committed_while_it_ran(lake, second, folder, monkeypatch, print_of, runs, meanwhile, fits):
+def test_a_statement_meets_another_that_was_committed_while_it_ran(
+    lake, second, folder, monkeypatch, print_of, runs, meanwhile, fits
+):
     after = {}
 
     def other():
@@ -100,7 +102,9 @@ def test_a_statement_meets_another_that_was_committed_while_it_ran(lake, second,
     left = set(files(folder)) - set(after["print"]["files"])
     assert left == set(), f"{raised.value}: {left}"
     seen = print_of(second)
-    assert {key: seen[key] for key in seen if key != "files"} == {key: after["print"][key] for key in seen if key != "files"}
+    assert {key: seen[key] for key in seen if key != "files"} == {
+        key: after["print"][key] for key in seen if key != "files"
+    }
 
 
 def tables_of(lake):
@@ -163,7 +167,10 @@ def test_a_commit_that_is_sent_again_is_found_done(lake, monkeypatch):
     assert one(lake, "d.t") == [2, 9]
 
 
-@pytest.mark.parametrize("statement", ["INSERT INTO d.t (id) VALUES (9)", "UPDATE d.t SET id = 9 WHERE id = 1", "INSERT OVERWRITE d.t (id) VALUES (9)"])
+@pytest.mark.parametrize(
+    "statement",
+    ["INSERT INTO d.t (id) VALUES (9)", "UPDATE d.t SET id = 9 WHERE id = 1", "INSERT OVERWRITE d.t (id) VALUES (9)"],
+)
 def test_a_commit_that_went_in_unheard_keeps_its_parts(lake, second, monkeypatch, statement):
     """The connection breaks after COMMIT: the rows may be in, so their files must stay."""
     catalog = lake._session.catalog

@@ -94,7 +94,9 @@ def test_parts_that_are_not_needed_may_be_missing(lake, folder):
     table = lake.table("d.one")
     for value in (1, 100):
         table.write([{"only": value}])
-    kept, *_ = (path for path in (folder / "data" / table.id).rglob("*.parquet") if b"\x64\x00\x00\x00" in path.read_bytes())
+    kept, *_ = (
+        path for path in (folder / "data" / table.id).rglob("*.parquet") if b"\x64\x00\x00\x00" in path.read_bytes()
+    )
     for part in (folder / "data" / table.id).rglob("*.parquet"):
         if part != kept:
             part.unlink()
@@ -195,7 +197,9 @@ def test_a_disk_too_full_for_the_catalog_commits_nothing_either(folder):
 
 
 def run(script: str, *arguments: object) -> str:
-    done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr[-1500:]
     return done.stdout
 

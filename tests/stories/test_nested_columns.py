@@ -113,7 +113,9 @@ def test_rows_written_after_a_change_stand_beside_the_old_ones(nested):
     # Old rows copied as they now read, through write.
     import pyarrow as pa
 
-    lake.table("d.t").write(pa.table({"id": [3, 4], "s": pa.array([row[1] for row in template], schema.field("s").type)}))
+    lake.table("d.t").write(
+        pa.table({"id": [3, 4], "s": pa.array([row[1] for row in template], schema.field("s").type)})
+    )
     assert structs() == {1: {"y2": 1, "y": None}, 2: None, 3: {"y2": 1, "y": None}, 4: None}
 
 

@@ -181,7 +181,10 @@ def test_a_renamed_partition_column_still_parts(table):
 
 
 ODD_VALUES = [
-    ("STRING", ["", " ", "a/b", "k=v", "%2F", "é", "e\u0301", "\U0001f600", "'", "`", "NULL", "null", "x" * 300, "a\nb"]),
+    (
+        "STRING",
+        ["", " ", "a/b", "k=v", "%2F", "é", "e\u0301", "\U0001f600", "'", "`", "NULL", "null", "x" * 300, "a\nb"],
+    ),
     ("STRING", ["A", "a"]),
     ("INT", [-(2**31), 0, 2**31 - 1]),
     ("BIGINT", [-(2**63), 2**63 - 1]),

@@ -45,12 +45,16 @@ def state(lake):
         seen[branch.name] = {
             "version": on.version,
             "log": [(commit.operation, commit.message, commit.author) for commit in on.log()],
-            "databases": [[row for row in told(on, f"DESCRIBE DATABASE `{d}`") if row[0] != "id"] for d in on.databases()],
+            "databases": [
+                [row for row in told(on, f"DESCRIBE DATABASE `{d}`") if row[0] != "id"] for d in on.databases()
+            ],
             "tables": {
                 name: (
                     told(on, f"SHOW CREATE TABLE {name}"),
                     rows(on, name),
-                    told(on, f"SHOW PARTITIONS {name}") if "PARTITIONED" in str(told(on, f"SHOW CREATE TABLE {name}")) else None,
+                    told(on, f"SHOW PARTITIONS {name}")
+                    if "PARTITIONED" in str(told(on, f"SHOW CREATE TABLE {name}"))
+                    else None,
                 )
                 for name in on.tables()
             },

@@ -170,7 +170,11 @@ def test_insert_select_in_its_forms(spark_lake):
 
 
 def test_values_that_only_spark_can_evaluate(spark_lake):
-    told(spark_lake, "CREATE TABLE d.t (a INT, b STRING)", "INSERT INTO d.t VALUES (1, md5('x')), (size(split('a,b', ',')), NULL)")
+    told(
+        spark_lake,
+        "CREATE TABLE d.t (a INT, b STRING)",
+        "INSERT INTO d.t VALUES (1, md5('x')), (size(split('a,b', ',')), NULL)",
+    )
     assert [row[0] for row in rows(spark_lake, "d.t")] == [1, 2]
 
 
@@ -193,7 +197,9 @@ def test_delete_and_update_by_subqueries_and_functions(spark_lake):
 
 
 def test_spark_frames_are_written_and_read(spark_lake, spark):
-    table = spark_lake.create_table("d.t", "a BIGINT, t TIMESTAMP, n TIMESTAMP_NTZ, m MAP<STRING, INT>, s STRUCT<x: INT>")
+    table = spark_lake.create_table(
+        "d.t", "a BIGINT, t TIMESTAMP, n TIMESTAMP_NTZ, m MAP<STRING, INT>, s STRUCT<x: INT>"
+    )
     frame = spark.sql(
         "SELECT id AS a, TIMESTAMP '2026-01-01 00:00:00Z' AS t, TIMESTAMP_NTZ '2026-01-01 00:00:00' AS n, "
         "map('k', CAST(id AS INT)) AS m, named_struct('x', CAST(id AS INT)) AS s FROM range(100)"

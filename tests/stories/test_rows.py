@@ -32,7 +32,10 @@ def table(lake):
         ("INSERT INTO d.t VALUES (4 + 5, CAST('7' AS INT), concat('q', 'r'))", (9, 7, "qr")),
         ("INSERT INTO d.t VALUES (9, -2147483648, '')", (9, -(2**31), "")),
         ("INSERT INTO d.t VALUES (9, NULL, NULL)", (9, None, None)),
-        ("insert into D.T values (9, 1, '-- no comment; d.t@dev /* {x} */')", (9, 1, "-- no comment; d.t@dev /* {x} */")),
+        (
+            "insert into D.T values (9, 1, '-- no comment; d.t@dev /* {x} */')",
+            (9, 1, "-- no comment; d.t@dev /* {x} */"),
+        ),
         ("INSERT INTO d.t VALUES (9, 1, 'a''b') -- a comment; DROP TABLE d.t", (9, 1, "a'b")),
         ("INSERT INTO d.t /* d.nothing */ VALUES (9, 1, \"double 'q'\");", (9, 1, "double 'q'")),
         ("INSERT INTO d.t VALUES (9, 1, r'raw\\n')", (9, 1, "raw\\n")),
@@ -133,7 +136,12 @@ def test_update_changes_what_it_says_and_nothing_else(table, update, changed, af
 
 
 def test_an_update_swaps_columns(lake):
-    told(lake, "CREATE TABLE d.t (a INT, b INT)", "INSERT INTO d.t VALUES (1, 2), (3, NULL)", "UPDATE d.t SET a = b, b = a")
+    told(
+        lake,
+        "CREATE TABLE d.t (a INT, b INT)",
+        "INSERT INTO d.t VALUES (1, 2), (3, NULL)",
+        "UPDATE d.t SET a = b, b = a",
+    )
     assert rows(lake, "d.t") == [(None, 3), (2, 1)]
 
 
@@ -207,7 +215,12 @@ def test_truncate_after_a_delete_counts_only_living_rows(table):
 
 def test_writing_to_another_branch_by_its_ref(table):
     table.create_branch("dev")
-    told(table, "INSERT INTO d.t@dev (id) VALUES (6)", "DELETE FROM d.t@dev WHERE id = 1", "UPDATE d.t@dev SET a = 0 WHERE id = 2")
+    told(
+        table,
+        "INSERT INTO d.t@dev (id) VALUES (6)",
+        "DELETE FROM d.t@dev WHERE id = 1",
+        "UPDATE d.t@dev SET a = 0 WHERE id = 2",
+    )
     assert one(table, "d.t") == [1, 2, 3, 4, 5]
     assert one(table, "d.t@dev") == [2, 3, 4, 5, 6]
     told(table, "TRUNCATE TABLE d.t@dev")

@@ -146,7 +146,11 @@ def test_the_compression_option_decides_how_parts_are_written(lake, tmp_path, op
 def test_show_tables_by_pattern_and_on_another_branch(lake):
     told(lake, "CREATE TABLE d.orders (a INT)", "CREATE TABLE d.order_lines (a INT)", "CREATE TABLE d.people (a INT)")
     lake.create_branch("dev").sql("DROP TABLE d.people")
-    assert [row[1] for row in told(lake, "SHOW TABLES IN d LIKE 'order*|people'")] == ["order_lines", "orders", "people"]
+    assert [row[1] for row in told(lake, "SHOW TABLES IN d LIKE 'order*|people'")] == [
+        "order_lines",
+        "orders",
+        "people",
+    ]
     assert [row[1] for row in told(lake, "SHOW TABLES IN d@dev")] == ["order_lines", "orders"]
 
 

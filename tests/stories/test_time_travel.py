@@ -158,7 +158,9 @@ def test_restore_brings_a_dropped_table_back(any_lake):
 def test_restore_renames_back(any_lake):
     told(any_lake, "CREATE DATABASE e", "CREATE TABLE d.t (a INT)", "INSERT INTO d.t VALUES (1)")
     then = any_lake.version
-    told(any_lake, "ALTER TABLE d.t RENAME TO e.u", "INSERT INTO e.u VALUES (2)", f"RESTORE TABLE d.t TO VERSION {then}")
+    told(
+        any_lake, "ALTER TABLE d.t RENAME TO e.u", "INSERT INTO e.u VALUES (2)", f"RESTORE TABLE d.t TO VERSION {then}"
+    )
     assert any_lake.tables() == ["d.t"]
     assert one(any_lake, "d.t") == [1]
 

@@ -199,5 +199,7 @@ def test_arrow_types_without_a_place_are_refused_by_name(lake, type_):
 def test_a_map_may_not_hold_a_null_key(lake):
     table = lake.create_table("d.t", "m MAP<STRING, INT>")
     with pytest.raises(Exception, match="(?i)null|key"):
-        table.write(pa.table({"m": pa.MapArray.from_arrays([0, 1], pa.array([None], pa.string()), pa.array([1], pa.int32()))}))
+        table.write(
+            pa.table({"m": pa.MapArray.from_arrays([0, 1], pa.array([None], pa.string()), pa.array([1], pa.int32()))})
+        )
     assert table.count() == 0

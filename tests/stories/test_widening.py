@@ -54,7 +54,9 @@ def test_a_column_widens_and_no_value_changes(lake, narrow, wide, old, reads, ne
         assert rows(lake, "d.t", where=f"v = {new}", columns=["k"]) == [(3,)]
         told(lake, f"DELETE FROM d.t WHERE v = CAST({old} AS {wide})")
         assert rows(lake, "d.t", columns=["k"]) == [(2,), (3,)]
-    assert lake.table("d.t", version=before).to_arrow().schema.field("v").type != lake.table("d.t").schema.field("v").type
+    assert (
+        lake.table("d.t", version=before).to_arrow().schema.field("v").type != lake.table("d.t").schema.field("v").type
+    )
 
 
 TYPES = [

@@ -149,7 +149,8 @@ class Database:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         if self._url.password:
             reason = reason.replace(str(self._url.password), "***")
-        if "is full" in reason or getattr(getattr(error, "orig", None), "sqlstate", None) == "53100":
+        failed_disk = self.is_sqlite and "disk I/O error" in reason
+        if failed_disk or "is full" in reason or getattr(getattr(error, "orig", None), "sqlstate", None) == "53100":
             return StorageFull(self.url, reason)
         lost = isinstance(error, DBAPIError) and (error.connection_invalidated or error.statement is None)
         if lost or "unable to open database" in reason:

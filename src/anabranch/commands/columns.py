@@ -125,7 +125,8 @@ def add_columns(session: Session, table: OpenTable, specs: Sequence[tuple[Column
                 )
         schema = evolve.add(schema, spec.path, column, place)
     names = ", ".join(".".join(spec.path) for spec, _ in specs)
-    return alter_schema(session, table, f"add {names}", lambda _: schema)
+    required = any(not spec.nullable and spec.default is None for spec, _ in specs)
+    return alter_schema(session, table, f"add {names}", lambda _: schema, not_null=True if required else None)
 
 
 def _added(session: Session, table: OpenTable, schema: Schema, spec: ColumnSpec) -> Column:

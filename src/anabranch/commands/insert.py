@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from anabranch.commands.session import OpenTable, Session, table_change
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, CatalogError, StorageFull
 from anabranch.execution.shape import Shape
 from anabranch.execution.writer import write_parts
 from anabranch.model.history import Commit
@@ -82,9 +82,12 @@ def _commit(session: Session, table: OpenTable, parts: Sequence[Part], overwrite
 
 
 def or_discard(session: Session, table: OpenTable, parts: Iterable[Part], commit: Callable[[], Commit]) -> Commit:
-    """Runs a commit; if it is refused, the parts written for it go."""
+    """Runs a commit; if it is refused, the parts written for it go. Where the catalog itself failed, nobody knows
+    whether the commit is in, so they stay."""
     try:
         return commit()
+    except (CatalogError, StorageFull):
+        raise
     except AnabranchError:
         folder = session.folder(table.id)
         for part in parts:

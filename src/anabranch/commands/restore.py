@@ -59,8 +59,12 @@ def _restore(
     catalog = session.catalog
     changed_databases = [d for d in databases if catalog.database_by_id(head, d.id) != d]
     changed_tables, deltas, partitions, touched = [], [], [], []
+    reshaped: set[str] = set()  # a schema of the past may have a NOT NULL that rows on their way do not know
     for record in tables:
-        moved = catalog.table_by_id(head, record.id) != record
+        now = catalog.table_by_id(head, record.id)
+        moved = now != record
+        if now is not None and now.schema_id != record.schema_id:
+            reshaped.add(record.id)
         if moved:
             changed_tables.append(record)
         delta = None if record.dropped else _rows(session, head, then, record)
@@ -71,9 +75,17 @@ def _restore(
         if moved or delta is not None or named:
             touched.append(record)
     changes = [
-        *(Change("database", d.id, "restore", {"name": d.name, "version": then.version}) for d in changed_databases),
         *(
-            Change("table", t.id, "restore", {"name": t.name, "database": t.database_id, "version": then.version})
+            Change("database", d.id, "drop" if d.dropped else "restore", {"name": d.name, "version": then.version})
+            for d in changed_databases
+        ),
+        *(
+            Change(
+                "table",
+                t.id,
+                "drop" if t.dropped else "restore",
+                {"name": t.name, "database": t.database_id, "version": then.version, "not_null": t.id in reshaped},
+            )
             for t in touched
         ),
     ]

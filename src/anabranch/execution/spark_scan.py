@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
-_LEAST_TASKS = 4
+_LEAST_TASKS = 2
 
 
 def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool = False) -> DataFrame:
@@ -47,7 +47,8 @@ def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool
 
 
 def _local(spark: SparkSession, plan: ScanPlan, *, ids: bool) -> DataFrame:
-    return spark.createDataFrame(read_table(plan, ids=ids), schema=_output(plan, ids=ids))
+    rows, schema = read_table(plan, ids=ids), _output(plan, ids=ids)
+    return spark.createDataFrame(rows if rows.num_rows else [], schema=schema)
 
 
 def _output(plan: ScanPlan, *, ids: bool):  # type: ignore[no-untyped-def]

@@ -125,7 +125,7 @@ class PartWriter:
     def abort(self) -> None:
         """Leaves no file behind."""
         if self._writer is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, RuntimeError):  # a writer that failed may not close either
                 self._writer.close()
             self._writer = None
         self.files.discard(self.name)
@@ -135,7 +135,7 @@ def _size(files: Files, name: str, metadata: pq.FileMetaData) -> int:
     return files.filesystem.get_file_info(files.path(name)).size or metadata.serialized_size
 
 
-def open_part(files: Files, part: Part, table: str) -> pq.ParquetFile:
+def open_part(files: Files, part: Part, table: str, columns: Sequence[str] = ()) -> pq.ParquetFile:
     """The file of a part; what is missing or broken says which part of which table."""
     path = files.path(part.path)
     try:
@@ -144,6 +144,9 @@ def open_part(files: Files, part: Part, table: str) -> pq.ParquetFile:
         raise PartMissing(path, table) from error
     except (OSError, pa.ArrowException) as error:
         raise _broken(path, table, error) from error
+    missing = set(columns) - set(file.schema_arrow.names)
+    if missing:
+        raise PartCorrupted(path, table, f"it lacks the column '{min(missing)}'")
     if file.metadata.num_rows != part.rows:
         raise PartCorrupted(path, table, f"it holds {file.metadata.num_rows} rows, the catalog says {part.rows}")
     return file
@@ -151,7 +154,7 @@ def open_part(files: Files, part: Part, table: str) -> pq.ParquetFile:
 
 def read_part(files: Files, part: Part, table: str, columns: Sequence[str], *, threads: bool = True) -> pa.Table:
     """All rows of a part, by physical names, in their order."""
-    file = open_part(files, part, table)
+    file = open_part(files, part, table, columns)
     try:
         return _with_rows(file.read(columns=list(columns), use_threads=threads), part.rows)
     except (OSError, pa.ArrowException) as error:
@@ -160,7 +163,7 @@ def read_part(files: Files, part: Part, table: str, columns: Sequence[str], *, t
 
 def read_groups(files: Files, part: Part, table: str, columns: Sequence[str]) -> Iterator[tuple[int, pa.Table]]:
     """Row group by row group, each with the position of its first row."""
-    file = open_part(files, part, table)
+    file = open_part(files, part, table, columns)
     first = 0
     for index in range(file.num_row_groups):
         rows = file.metadata.row_group(index).num_rows

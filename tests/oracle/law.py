@@ -1,0 +1,603 @@
+"""LAW.md for append tables, as plain code over full states: read it page in hand, rule by rule.
+
+`merge(bases, ours, theirs)` replays on ours what theirs did since the base. It gives the merged state, or the conflicts
+as pairs of (object, rule). There are several bases only after a criss-cross: what they disagree on counts as changed on
+both sides. Where LAW.md leaves the outcome of a RESOLVE open, `Undecided` is raised and a history leaves the step out.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .state import Column, Database, Row, Setting, State, Table, Test, Write
+
+WIDER = {
+    "SMALLINT": {"INT", "BIGINT", "DOUBLE"},
+    "INT": {"BIGINT", "DOUBLE"},
+    "BIGINT": set(),
+    "DOUBLE": set(),
+}
+
+
+class Undecided(Exception):
+    """LAW.md does not say."""
+
+
+@dataclass
+class Merged:
+    state: State
+    theirs_changed: bool = False  # False: up to date, no commit
+    conflicts: set[tuple[str, str]] = field(default_factory=set)
+    aliases: set[tuple[int, int]] = field(default_factory=set)  # (theirs' column, ours' column)
+
+
+@dataclass
+class How:
+    detect: str | None
+    resolve: str | None
+    predicates: bool
+    numbers: Any
+
+
+def merge(
+    bases: list[State],
+    ours: State,
+    theirs: State,
+    *,
+    numbers: Any,
+    detect: str | None = None,
+    resolve: str | None = None,
+    predicates: bool = True,
+    aliases: set[tuple[int, int]] = frozenset(),
+) -> Merged:
+    merged = Merged(State({}, {}, ours.dropped | theirs.dropped))
+    how = How(detect, resolve, predicates, numbers)
+    for id in {**ours.databases, **theirs.databases}:
+        merge_database(id, bases, ours, theirs, merged, how)
+    for id in {**ours.tables, **theirs.tables}:
+        merge_existence(id, bases, ours, theirs, merged, how, aliases)
+    check_parents(bases, ours, theirs, merged)
+    check_names(merged)
+    return merged
+
+
+# --- three-way, for anything that is one value -----------------------------------------------------------------------
+
+ABSENT = object()
+
+
+def moved(bases: list[Any], head: Any) -> bool:
+    """Did this side change it since the base? What the bases disagree on, both sides changed."""
+    return any(base != head for base in bases)
+
+
+def theirs_counts(bases: list[Any], ours: Any, theirs: Any) -> bool:
+    """What both heads have alike leaves both deltas."""
+    return theirs != ours and moved(bases, theirs)
+
+
+def pick(bases: list[Any], ours: Any, theirs: Any) -> Any:
+    """Replay theirs: where both changed it, theirs is the value."""
+    return theirs if theirs_counts(bases, ours, theirs) else ours
+
+
+# --- databases, properties, names ------------------------------------------------------------------------------------
+
+
+def merge_database(id: int, bases: list[State], ours: State, theirs: State, merged: Merged, how: How) -> None:
+    """LAW.md, "Databases"."""
+    known = [base.databases[id] for base in bases if id in base.databases]
+    our, their = ours.databases.get(id), theirs.databases.get(id)
+    if their is None:
+        if known:  # row `drop`: theirs dropped it, which never conflicts
+            merged.theirs_changed |= our is not None
+        else:
+            merged.state.databases[id] = our.copy()
+    elif our is None and not known:  # new on theirs: the same id
+        merged.state.databases[id] = their.copy()
+        merged.theirs_changed = True
+    elif our is None:  # column `drop`: ours dropped it
+        if any(base != their for base in known):
+            if how.resolve:
+                raise Undecided("a dropped database")
+            merged.conflicts.add((their.name, "drop"))
+    else:
+        names = [base.name for base in known]
+        properties, twice = merge_properties([base.properties for base in known], our.properties, their.properties)
+        if twice and not how.resolve:
+            merged.conflicts.add((our.name, "unset"))
+        merged.state.databases[id] = Database(pick(names, our.name, their.name), properties)
+        merged.theirs_changed |= theirs_counts(names, our.name, their.name) or properties != our.properties
+
+
+def merge_properties(bases: list[dict], ours: dict, theirs: dict) -> tuple[dict, bool]:
+    """A0: both set: theirs' value. Both unset the same key: conflict (the second of the pair)."""
+    merged, twice = {}, False
+    for key in {key for side in (*bases, ours, theirs) for key in side}:
+        was = [base.get(key, ABSENT) for base in bases]
+        value = pick(was, ours.get(key, ABSENT), theirs.get(key, ABSENT))
+        if value is not ABSENT:
+            merged[key] = value
+        elif key not in ours and key not in theirs:
+            twice = True
+    return merged, twice
+
+
+def check_parents(bases: list[State], ours: State, theirs: State, merged: Merged) -> None:
+    """LAW.md, "Names and existence": a table cannot stay in a database that is gone."""
+    for id, table in list(merged.state.tables.items()):
+        if table.database in merged.state.databases:
+            continue
+        if table.database in ours.databases:  # theirs dropped the database
+            if theirs.dropped[table.database]:  # CASCADE, so ours' new tables go too
+                del merged.state.tables[id]
+            else:
+                merged.conflicts.add((ours.databases[table.database].name, "drop with tables"))
+        else:  # ours dropped it: any change to a table in it conflicts
+            merged.conflicts.add((theirs.full_name(id), "drop"))
+
+
+def check_names(merged: Merged) -> None:
+    """After a merge names are unique in their parent; case does not count."""
+    databases: dict[str, int] = {}
+    for id, database in merged.state.databases.items():
+        if databases.setdefault(database.name.lower(), id) != id:
+            merged.conflicts.add((database.name, "name"))
+    tables: dict[tuple[int, str], int] = {}
+    for id, table in merged.state.tables.items():
+        if tables.setdefault((table.database, table.name.lower()), id) != id:
+            merged.conflicts.add((merged.state.full_name(id), "name"))
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def merge_existence(
+    id: int,
+    bases: list[State],
+    ours: State,
+    theirs: State,
+    merged: Merged,
+    how: How,
+    aliases: set[tuple[int, int]],
+) -> None:
+    """Row and column `drop` of the matrix; tables new on one side."""
+    known = [base.tables[id] for base in bases if id in base.tables]
+    our, their = ours.tables.get(id), theirs.tables.get(id)
+    tables = merged.state.tables
+    if their is None:
+        if known:  # theirs dropped: dropped, whatever ours did
+            merged.theirs_changed |= our is not None
+        else:
+            tables[id] = our.copy()
+    elif our is None and not known:  # new on theirs: joins with the same id
+        tables[id] = their.copy()
+        merged.theirs_changed = True
+    elif our is None:  # ours dropped: any change of theirs conflicts; A8: a rewrite is no change
+        detect = how.detect or their.properties.get("merge.detect") or "file"
+        disputed = len(known) < len(bases)
+        if disputed or not unchanged(known, their, detect):
+            if how.resolve == "THEIRS":  # revives the table
+                tables[id] = their.copy()
+                merged.theirs_changed = True
+            elif how.resolve == "OURS":
+                merged.theirs_changed = True
+            else:
+                merged.conflicts.add((theirs.full_name(id), "drop"))
+    else:
+        name = ours.full_name(id)
+        # Everything is read with the columns' identities as ours has them.
+        ids, doubled = same_columns(aliases, our, their)
+        if doubled:
+            merged.conflicts.add((name, "alias"))
+            tables[id] = our.copy()
+            return
+        known, our, their = [with_ids(base, ids) for base in known], with_ids(our, ids), with_ids(their, ids)
+        found = TableMerge(name, known, our, their, how)
+        found.disputed = len(known) < len(bases)
+        tables[id] = found.run()
+        merged.theirs_changed |= found.theirs_changed
+        merged.conflicts |= {(name, rule) for rule in found.conflicts}
+        merged.aliases |= found.aliases
+
+
+def unchanged(bases: list[Table], head: Table, detect: str) -> bool:
+    """Is the table what it was? Under `file` row versions are compared, else the values that they show."""
+
+    def look(table: Table) -> Any:
+        rows = {row.origin: row.version if detect == "file" else row.shown(head.columns) for row in table.alive}
+        columns = {column.id: column for column in table.columns}
+        return table.database, table.name, columns, table.properties, table.partitions, rows
+
+    return all(look(base) == look(head) for base in bases)
+
+
+# --- the identity of columns -----------------------------------------------------------------------------------------
+
+
+def same_columns(aliases: set[tuple[int, int]], ours: Table, theirs: Table) -> tuple[dict[int, int], bool]:
+    """For each column that a merge once unified with another: its id here (ours' where ours has one).
+
+    True, where one side has both as two columns.
+    """
+    groups: list[set[int]] = []
+    for alias in aliases:
+        joined = set(alias).union(*(group for group in groups if group & set(alias)))
+        groups = [group for group in groups if not group & joined] + [joined]
+    ids, doubled = {}, False
+    for group in groups:
+        here = [column.id for column in ours.columns if column.id in group]
+        there = [column.id for column in theirs.columns if column.id in group]
+        doubled |= len(here) > 1 or len(there) > 1
+        ids |= dict.fromkeys(group, (here + there + sorted(group))[0])
+    return ids, doubled
+
+
+def with_ids(table: Table, ids: dict[int, int]) -> Table:
+    """The same table, its columns known by other ids."""
+    if not ids:
+        return table.copy()
+    done: dict[int, Row] = {}
+
+    def column(old: Column | None) -> Column | None:
+        return old and replace(old, id=ids.get(old.id, old.id))
+
+    def write(old: Write) -> Write:
+        where = tuple(Test(column(test.column), test.op, test.value) for test in old.where)
+        sets = tuple(Setting(column(part.column), part.value, column(part.source)) for part in old.sets)
+        return replace(old, where=where, sets=sets)
+
+    def row(old: Row | None) -> Row | None:
+        if old is not None and id(old) not in done:
+            values = {ids.get(key, key): value for key, value in old.values.items()}
+            done[id(old)] = replace(old, values=values, write=write(old.write), before=row(old.before))
+        return old and done[id(old)]
+
+    rows = {origin: row(old) for origin, old in table.rows.items()}
+    return replace(table.copy(), columns=[column(old) for old in table.columns], rows=rows)
+
+
+# --- one table that both sides have ----------------------------------------------------------------------------------
+
+
+class TableMerge:
+    disputed = False  # the bases disagree on whether the table exists
+
+    def __init__(self, name: str, bases: list[Table], ours: Table, theirs: Table, how: How) -> None:
+        self.name, self.bases, self.ours, self.theirs, self.how = name, bases, ours, theirs, how
+        habit = ours.properties.get("merge.detect") or theirs.properties.get("merge.detect")
+        self.detect = how.detect or habit or "file"
+        self.conflicts: set[str] = set()
+        self.aliases: set[tuple[int, int]] = set()
+        self.theirs_changed = False
+
+    def run(self) -> Table:
+        if self.bases and not self.disputed and unchanged(self.bases, self.ours, self.detect):
+            # A table that ours did not change takes theirs' state as it is.
+            self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect)
+            return self.theirs if self.theirs_changed else self.ours
+        table = self.ours.copy()
+        self.merge_name(table)
+        self.merge_properties(table)
+        self.merge_partitions(table)
+        self.merge_columns(table)
+        self.merge_rows(table)
+        return table
+
+    def conflict(self, rule: str, *, data: bool = False) -> None:
+        if self.how.resolve and not data:
+            raise Undecided(f"RESOLVE USING {self.how.resolve} of {rule}")
+        if not self.how.resolve:
+            self.conflicts.add(rule)
+
+    def merge_name(self, table: Table) -> None:
+        """Both renamed: theirs' name."""
+        names = [(base.database, base.name) for base in self.bases]
+        ours, theirs = (self.ours.database, self.ours.name), (self.theirs.database, self.theirs.name)
+        table.database, table.name = pick(names, ours, theirs)
+        self.theirs_changed |= theirs_counts(names, ours, theirs)
+
+    def merge_properties(self, table: Table) -> None:
+        """A0."""
+        bases = [base.properties for base in self.bases]
+        table.properties, twice = merge_properties(bases, self.ours.properties, self.theirs.properties)
+        self.theirs_changed |= table.properties != self.ours.properties
+        if twice and not self.how.resolve:
+            self.conflict("A0")
+
+    def merge_partitions(self, table: Table) -> None:
+        """A7 cannot happen here: a partition is there or not, so both sides can only change it alike."""
+        for value in self.ours.partitions | self.theirs.partitions:
+            bases = [value in base.partitions for base in self.bases]
+            there = pick(bases, value in self.ours.partitions, value in self.theirs.partitions)
+            table.partitions = table.partitions - {value} | ({value} if there else set())
+        self.theirs_changed |= table.partitions != self.ours.partitions
+
+    # --- columns: A6 -------------------------------------------------------------------------------------------------
+
+    def merge_columns(self, table: Table) -> None:
+        self.unify_columns()
+        ours = {column.id: column for column in self.ours.columns}
+        theirs = {column.id: column for column in self.theirs.columns}
+        table.columns = []
+        for id in {**ours, **theirs}:
+            known = [column for base in self.bases for column in base.columns if column.id == id]
+            our, their = ours.get(id), theirs.get(id)
+            if our and their:
+                table.columns.append(self.merge_column(known, our, their))
+            elif not known:  # added on one side
+                table.columns.append(our or their)
+                self.theirs_changed |= their is not None
+            else:  # dropped on one side: dropped, even if the other renamed or widened it
+                dropped_on_theirs = their is None
+                self.theirs_changed |= dropped_on_theirs or any(column != their for column in known)
+        labels = [column.label.lower() for column in table.columns]
+        if len(set(labels)) < len(labels):
+            self.conflict("name")
+
+    def unify_columns(self) -> None:
+        """The same name added on both sides is one column; theirs' id becomes an alias of ours'."""
+        known = {column.id for base in self.bases for column in base.columns}
+        here, there = ({column.id for column in side.columns} for side in (self.ours, self.theirs))
+        for theirs in self.theirs.columns:
+            for ours in self.ours.columns:
+                added = theirs.id not in known | here and ours.id not in known | there
+                if added and theirs.label.lower() == ours.label.lower():
+                    self.aliases.add((theirs.id, ours.id))
+        ids = dict(self.aliases)
+        if ids:
+            self.theirs_changed = True
+            self.theirs = with_ids(self.theirs, ids)
+            self.bases = [with_ids(base, ids) for base in self.bases]  # dead rows of a base may hold them
+
+    def merge_column(self, known: list[Column], ours: Column, theirs: Column) -> Column:
+        def three_way(attribute: str) -> Any:
+            was = [getattr(column, attribute) for column in known]
+            our, their = getattr(ours, attribute), getattr(theirs, attribute)
+            self.theirs_changed |= theirs_counts(was, our, their)
+            return pick(was, our, their)
+
+        type_ = three_way("type")
+        if type_ != ours.type and type_ not in WIDER[ours.type]:
+            self.conflict("A6.1")  # ours' type is wider than the one that theirs chose, or neither holds the other
+        if any(ours.id == our for _, our in self.aliases):  # unified: ours' id and default stay
+            return replace(ours, type=type_, nullable=ours.nullable and theirs.nullable)
+        label, nullable, default = three_way("label"), three_way("nullable"), three_way("default")
+        return replace(ours, label=label, type=type_, nullable=nullable, default=default)
+
+    # --- rows --------------------------------------------------------------------------------------------------------
+
+    def merge_rows(self, table: Table) -> None:
+        heads = {**self.ours.rows, **self.theirs.rows}
+        changes = [change for change in map(self.change, heads) if change.theirs_class or change.ours_class]
+        self.find_conflicts(changes, table.columns)
+        write = Write(next(self.how.numbers), "merge")
+        for change in changes:
+            if change.theirs_class:
+                self.theirs_changed = True
+                self.settle(change, table, write)
+        if self.how.resolve == "THEIRS":
+            self.apply_to_inserts(changes, table)
+        self.apply_overwrites(table)
+        for row in table.alive:  # A6.2, A6.3
+            if any(not column.nullable and row.read(column) is None for column in table.columns):
+                self.conflict("A6.3")
+
+    def change(self, origin: tuple[int, int]) -> "Change":
+        """What both sides did to one row, as the difference of base and heads."""
+        ours, theirs = self.ours.rows.get(origin), self.theirs.rows.get(origin)
+        known = [base.rows.get(origin) for base in self.bases]
+        if not any(known) and ours and theirs:
+            # Born after the base and in both heads (a cherry-pick): the last version that both had is where they parted.
+            versions = {row.version for row in theirs.versions}
+            known = [next((row for row in ours.versions if row.version in versions), None)]
+        return Change(self, living(ours), living(theirs), [living(row) for row in known], ours, theirs)
+
+    def find_conflicts(self, changes: "list[Change]", columns: list[Column]) -> None:
+        if self.detect == "file":
+            self.find_file_conflicts(changes)
+        else:
+            self.find_row_conflicts(changes, columns)
+
+    def find_file_conflicts(self, changes: "list[Change]") -> None:
+        """detect = 'file': the matrix."""
+        theirs = {change.theirs_class for change in changes}
+        ours = {change.ours_class for change in changes}
+        for cell in ("delete", "update"):
+            if cell in theirs and "insert" in ours:
+                self.conflict(f"{cell}/insert", data=True)
+
+        def files(who: str, what: str) -> set[tuple[int, Any]]:
+            """The files in which the base versions stand of the rows that this side changed so."""
+            return {file for c in changes if getattr(c, who) == what and not c.discarded for file in c.base_files}
+
+        if files("theirs_class", "update") & files("ours_class", "delete"):
+            self.conflict("A1", data=True)
+        if files("theirs_class", "update") & files("ours_class", "update"):
+            self.conflict("A3", data=True)
+
+    def find_row_conflicts(self, changes: "list[Change]", columns: list[Column]) -> None:
+        """detect = 'row' | 'cell': LAW.md, "Beyond"."""
+        if self.how.predicates:
+            inserted = [change.ours for change in changes if change.ours_class == "insert"]
+            for write in self.statements(changes):
+                if any(write.matches(row) for row in inserted):
+                    self.conflict(f"{write.kind}/insert", data=True)
+        for change in changes:
+            if change.clashes(columns):
+                self.conflict(f"{change.theirs_class}/{change.ours_class}", data=True)
+
+    def statements(self, changes: "list[Change]") -> list[Write]:
+        """Theirs' deletes and updates that changed a row of the base that stays changed; in their order."""
+        found = {write.id: write for change in changes for write in change.theirs_statements}
+        return [found[id] for id in sorted(found)]
+
+    def settle(self, change: "Change", table: Table, write: Write) -> None:
+        """Replays theirs' change of one row on ours."""
+        origin = change.origin
+        chosen = self.how.resolve if change.conflicting(table.columns) else None
+        if change.discarded or chosen == "OURS":
+            return  # A4, A5: what theirs did to rows that ours overwrote is discarded
+        both_updated = change.ours_class == change.theirs_class == "update"
+        if self.detect == "cell" and both_updated and chosen is None:
+            table.rows[origin] = change.combined(table, write)
+        elif change.theirs_record is None:  # theirs went back to before it was inserted
+            table.rows.pop(origin, None)
+        elif change.theirs is None and change.ours is not None:  # its current version is dead
+            table.rows[origin] = change.ours.killed(change.theirs_record.write)
+        else:
+            table.rows[origin] = change.theirs_record
+
+    def apply_to_inserts(self, changes: "list[Change]", table: Table) -> None:
+        """RESOLVE USING THEIRS: theirs' statements reach the rows that ours inserted."""
+        for write in self.statements(changes):
+            for change in changes:
+                row = table.rows.get(change.origin)
+                if change.ours_class == "insert" and row.alive and write.matches(row):
+                    if write.kind == "delete":
+                        table.rows[row.origin] = row.killed(write)
+                    else:
+                        values = {column.id: row.read(column) for column in table.columns}
+                        values |= {part.column.id: part.of(row) for part in write.sets}
+                        partition = values.get(table.partitioned_by)
+                        table.rows[row.origin] = replace(
+                            row, write=write, values=values, partition=partition, before=row
+                        )
+
+    def apply_overwrites(self, table: Table) -> None:
+        """Theirs overwrote: ours' rows now in that scope die, ours' new inserts too."""
+        for write in self.overwrites():
+            for row in table.alive:
+                theirs = living(self.theirs.rows.get(row.origin))
+                if write.scope.holds(row) and not (theirs and theirs.version == row.version):
+                    table.rows[row.origin] = row.killed(write)
+                    self.theirs_changed = True
+
+    def overwrites(self) -> list[Write]:
+        """Theirs' overwrites since the base that are not undone: a row that they killed or wrote is still so."""
+        known = {
+            row.write.id for table in (*self.bases, self.ours) for last in table.rows.values() for row in last.versions
+        }
+        found = {}
+        for origin, row in self.theirs.rows.items():
+            in_base = any(living(base.rows.get(origin)) for base in self.bases)
+            if row.alive and not in_base:
+                found[row.born.id] = row.born
+            if not row.alive and in_base:
+                found[row.write.id] = row.write
+        return [write for id, write in sorted(found.items()) if write.kind == "overwrite" and id not in known]
+
+
+def living(row: Row | None) -> Row | None:
+    return row if row and row.alive else None
+
+
+@dataclass
+class Change:
+    """One row: what it was in the base, and what it is on both sides (None: not there)."""
+
+    table: TableMerge
+    ours: Row | None
+    theirs: Row | None
+    bases: list[Row | None]
+    ours_record: Row | None  # the same, or who killed it
+    theirs_record: Row | None
+
+    @property
+    def origin(self) -> tuple[int, int]:
+        return (self.ours_record or self.theirs_record).origin
+
+    @property
+    def base(self) -> Row | None:
+        return next((row for row in self.bases if row), None)
+
+    @property
+    def base_files(self) -> set[tuple[int, Any]]:
+        """The same file: where the base version stands. Rows born after the base never count."""
+        rows = [living(base.rows.get(self.origin)) for base in self.table.bases]
+        return {row.file for row in rows if row}
+
+    @property
+    def alike(self) -> bool:
+        return (self.ours and self.ours.version) == (self.theirs and self.theirs.version)
+
+    def _differs(self, head: Row | None, columns: list[Column]) -> bool:
+        def look(row: Row | None) -> Any:
+            if row is None or self.table.detect == "file":
+                return row and row.version
+            return row.shown(columns)
+
+        return any(look(base) != look(head) for base in self.bases or [None])
+
+    def _class(self, head: Row | None, record: Row | None, columns: list[Column]) -> str | None:
+        """insert | delete | update | overwrite: from the difference, with the class of the last statement that did it."""
+        if self.alike or not self._differs(head, columns):
+            return None
+        if head is None:
+            return "overwrite" if record and record.write.kind == "overwrite" else "delete"
+        if self.base is None:
+            return "overwrite" if head.born.kind == "overwrite" else "insert"
+        return "update"
+
+    @property
+    def ours_class(self) -> str | None:
+        return self._class(self.ours, self.ours_record, self.table.ours.columns)
+
+    @property
+    def theirs_class(self) -> str | None:
+        return self._class(self.theirs, self.theirs_record, self.table.theirs.columns)
+
+    @property
+    def discarded(self) -> bool:
+        """A4, A5: ours' overwrite killed this row of the base, which stood in the overwritten scope."""
+        killed = self.base and self.ours_class == "overwrite" and self.ours is None
+        return bool(killed and self.ours_record.write.scope.holds(self.base))
+
+    @property
+    def theirs_statements(self) -> list[Write]:
+        """The deletes and updates with which theirs changed this row of the base."""
+        if self.theirs_class not in ("delete", "update") or not self.base_files or not self.theirs_record:
+            return []
+        versions = self.theirs_record.versions
+        places = [place for place, row in enumerate(versions) if row.version == self.base.version]
+        return [row.write for row in versions[: places[0]] if row.write.kind in ("delete", "update")] if places else []
+
+    def conflicting(self, columns: list[Column]) -> bool:
+        """Is this row itself one of those that a RESOLVE settles?"""
+        if self.table.detect == "file":
+            pair = self.theirs_class, self.ours_class
+            return bool(self.base_files) and not self.discarded and pair in (("update", "delete"), ("update", "update"))
+        return self.clashes(columns)
+
+    def clashes(self, columns: list[Column]) -> bool:
+        """detect = 'row' | 'cell': the same row, changed on both sides and not to the same value."""
+        if not self.ours_class or not self.theirs_class or self.discarded:
+            return False
+        if self.ours and self.theirs:
+            if self.table.detect == "row" or self.base is None:
+                return self.ours.shown(columns) != self.theirs.shown(columns)
+            mine, other = self.changed_columns(columns)
+            return any(mine[id] != other[id] for id in mine.keys() & other.keys())
+        return self.theirs_class in ("update", "delete") and self.ours_class in ("update", "delete")
+
+    def changed_columns(self, columns: list[Column]) -> tuple[dict[int, Any], dict[int, Any]]:
+        """What each side changed in the row's cells, each seen with its own columns."""
+        merged = {column.id for column in columns}
+
+        def cells(head: Row, own: list[Column]) -> dict[int, Any]:
+            return {
+                column.id: head.read(column)
+                for column in own
+                if column.id in merged and head.read(column) != self.base.read(column)
+            }
+
+        return cells(self.ours, self.table.ours.columns), cells(self.theirs, self.table.theirs.columns)
+
+    def combined(self, table: Table, write: Write) -> Row:
+        """detect = 'cell': ours' row with the cells that theirs changed."""
+        _, cells = self.changed_columns(table.columns)
+        values = {column.id: self.ours.read(column) for column in table.columns} | cells
+        if all(self.theirs.read(column) == values[column.id] for column in table.columns):
+            return self.theirs
+        return replace(
+            self.ours, write=write, values=values, partition=values.get(table.partitioned_by), before=self.ours
+        )
