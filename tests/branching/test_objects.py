@@ -314,8 +314,8 @@ def live(record):
     return None if record is None or record.dropped else record
 
 
-def properties_both_unset(base, ours, theirs):
-    return bool(base and ours and theirs and base.properties.keys() - ours.properties - theirs.properties)
+def unset(base, head):
+    return bool(base and head and base.properties.keys() - head.properties.keys())
 
 
 @given(maybe, maybe)
@@ -332,7 +332,7 @@ def test_one_side_alone_gets_its_way(base, changed):
 @given(maybe, maybe)
 def test_alike_heads_conflict_only_where_both_unset(base, head):
     merged = merge_table([base], head, head)
-    assert bool(merged.conflicts) == properties_both_unset(live(base), live(head), live(head))
+    assert bool(merged.conflicts) == unset(live(base), live(head))
     assert merged.changes == ()
     assert merged.record == head
 

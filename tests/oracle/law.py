@@ -387,7 +387,7 @@ class TableMerge:
         ours, theirs = self.ours.rows.get(origin), self.theirs.rows.get(origin)
         known = [base.rows.get(origin) for base in self.bases]
         if not any(known) and ours and theirs:
-            # Born after the base and in both heads (a cherry-pick): the last version that both had is where they parted.
+            # Born after the base, in both heads (a cherry-pick): they parted at the last version that both had.
             versions = {row.version for row in theirs.versions}
             known = [next((row for row in ours.versions if row.version in versions), None)]
         return Change(self, living(ours), living(theirs), [living(row) for row in known], ours, theirs)
@@ -529,7 +529,7 @@ class Change:
         return any(look(base) != look(head) for base in self.bases or [None])
 
     def _class(self, head: Row | None, record: Row | None, columns: list[Column]) -> str | None:
-        """insert | delete | update | overwrite: from the difference, with the class of the last statement that did it."""
+        """insert | delete | update | overwrite: from the difference; a kill has the class of the last statement."""
         if self.alike or not self._differs(head, columns):
             return None
         if head is None:
@@ -540,7 +540,10 @@ class Change:
 
     @property
     def ours_class(self) -> str | None:
-        return self._class(self.ours, self.ours_record, self.table.ours.columns)
+        found = self._class(self.ours, self.ours_record, self.table.ours.columns)
+        if found == "overwrite" and self.ours is None and not self.ours_record.write.scope.holds(self.base):
+            return "delete"  # ours moved it into the overwritten scope first: A4 and A5 are not about this row
+        return found
 
     @property
     def theirs_class(self) -> str | None:
@@ -548,9 +551,8 @@ class Change:
 
     @property
     def discarded(self) -> bool:
-        """A4, A5: ours' overwrite killed this row of the base, which stood in the overwritten scope."""
-        killed = self.base and self.ours_class == "overwrite" and self.ours is None
-        return bool(killed and self.ours_record.write.scope.holds(self.base))
+        """A4, A5: ours' overwrite killed this row, which stood in the overwritten scope."""
+        return self.ours is None and self.ours_class == "overwrite"
 
     @property
     def theirs_statements(self) -> list[Write]:

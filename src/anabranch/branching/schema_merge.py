@@ -238,7 +238,7 @@ class _Merge:
         label, default = ours.label, ours.write_default
         if bases or fold(label) != fold(theirs.label):
             label = three_way([base.label for base in bases], ours.label, theirs.label)
-        if bases or not apart:
+        if bases or ours.physical == theirs.physical:
             default = three_way([base.write_default for base in bases], ours.write_default, theirs.write_default)
         holder = ours
         if bases and three_way([base.physical for base in bases], ours.physical, theirs.physical) != ours.physical:

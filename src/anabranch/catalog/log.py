@@ -28,6 +28,12 @@ _SAME_COMMIT = and_(change.c.branch_id == commit_log.c.branch_id, change.c.versi
 _AT = select(*_COMMIT).where(
     commit_log.c.branch_id == bindparam("branch"), commit_log.c.version == bindparam("version")
 )
+_MERGES = (
+    select(commit_log.c.branch_id, commit_log.c.version, commit_log.c.merged_branch_id, commit_log.c.merged_version)
+    .where(commit_log.c.merged_branch_id.is_not(None))
+    .order_by(commit_log.c.version)
+)
+_BY_PREFIX = select(*_COMMIT).where(commit_log.c.id.like(bindparam("prefix"), escape="\\")).limit(2)
 BY_ID = select(*_COMMIT).where(commit_log.c.id == bindparam("id"))
 _LAST_BEFORE = (
     select(commit_log.c.version)
@@ -136,6 +142,24 @@ class Log(Branches):
             found.append((last, Change(kind, changed, operation, json.loads(detail))))
         return found
 
+    def merges(self) -> dict[int, list[tuple[int, Position]]]:
+        """Every merge of the lake: branch -> (version, what was merged there), oldest first."""
+        found: dict[int, list[tuple[int, Position]]] = {}
+        for row in self._db.rows(_MERGES, {}):
+            found.setdefault(row.branch_id, []).append(
+                (row.version, Position(row.merged_branch_id, row.merged_version))
+            )
+        return found
+
+    def commit_by_id(self, id: str) -> Commit:
+        """A commit by its id, or by the beginning of it."""
+        rows = self._db.rows(BY_ID, {"id": id}) or self._db.rows(_BY_PREFIX, {"prefix": _like(id)})
+        if not rows:
+            raise NotFound("commit", id, hint="SHOW LOG lists the ids.")
+        if len({row.id for row in rows}) > 1:
+            raise NotFound("commit", id, hint="Several commits begin so: give more of the id.")
+        return commit_of(rows[0])
+
     def _nth_last(self, segments: Lineage, object_id: str, count: int) -> int:
         """The oldest of an object's last `count` versions; 0 if it has fewer."""
         for segment in segments if count > 0 else ():
@@ -149,6 +173,13 @@ class Log(Branches):
 
 def _bounds(segment: Segment) -> dict[str, int]:
     return {"branch": segment.branch_id, "after": segment.after, "upto": segment.upto}
+
+
+def _like(prefix: str) -> str:
+    """A pattern for texts that begin so."""
+    for special in ("\\", "%", "_"):
+        prefix = prefix.replace(special, "\\" + special)
+    return prefix + "%"
 
 
 def commit_of(row: Sequence[Any]) -> Commit:

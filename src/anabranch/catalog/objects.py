@@ -11,7 +11,14 @@ from sqlalchemy import BindParameter, ColumnElement, Table, and_, bindparam, fun
 from anabranch.catalog.along import Along, On
 from anabranch.catalog.engine import Run
 from anabranch.catalog.log import Log
-from anabranch.catalog.tables import commit_log, database_record, partition_record, schema_body, table_record
+from anabranch.catalog.tables import (
+    commit_log,
+    database_record,
+    hidden_schema,
+    partition_record,
+    schema_body,
+    table_record,
+)
 from anabranch.errors import CatalogError
 from anabranch.model.history import Lineage, Position
 from anabranch.model.names import fold
@@ -64,6 +71,15 @@ def _schema_versions(on: On) -> Any:
     )
 
 
+def _hidden(on: On) -> Any:
+    return (
+        select(hidden_schema.c.version, hidden_schema.c.schema_id)
+        .select_from(on(hidden_schema))
+        .where(hidden_schema.c.table_id == bindparam("table"))
+        .order_by(hidden_schema.c.version, hidden_schema.c.schema_id)
+    )
+
+
 def _partition_events(on: On) -> Any:
     return (
         select(partition_record.c.partition_values, partition_record.c.dropped)
@@ -74,6 +90,7 @@ def _partition_events(on: On) -> Any:
 
 
 _SCHEMA_VERSIONS, _PARTITIONS = Along(_schema_versions), Along(_partition_events)
+_HIDDEN = Along(_hidden)
 
 
 class Objects(Log):
@@ -116,6 +133,11 @@ class Objects(Log):
             if not found or found[-1][2] != schema_id:
                 found.append((version, time_us, schema_id))
         return found
+
+    def hidden_schemas(self, position: Position, table_id: str) -> list[tuple[int, int]]:
+        """(version, schema id) of the schemas that merges brought with their data, oldest first."""
+        rows = _HIDDEN.rows(self._db.rows, self.lineage(position), {"table": table_id})
+        return [(row.version, row.schema_id) for row in rows]
 
     def partitions(self, position: Position, table_id: str) -> list[str]:
         """The partitions that were added by name and not dropped since, in the order of adding."""

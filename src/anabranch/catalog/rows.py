@@ -17,6 +17,7 @@ from anabranch.catalog.tables import (
     commit_log,
     database_record,
     dead_rows,
+    hidden_schema,
     part,
     partition_record,
     placement,
@@ -77,15 +78,24 @@ class Rows:
 
 _INSERTS = {
     table: table.insert()
-    for table in (commit_log, change, database_record, table_record, partition_record, placement, dead_rows)
+    for table in (
+        commit_log,
+        change,
+        database_record,
+        table_record,
+        partition_record,
+        placement,
+        dead_rows,
+        hidden_schema,
+    )
 }
 
 _MOVE_HEAD = branch.update().where(branch.c.id == bindparam("moved"))
 
 
 def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
-    if len({delta.table_id for delta in request.deltas}) < len(request.deltas):
-        raise CatalogError("a commit holds two deltas of one table; join them first")
+    if len({(delta.table_id, delta.cause) for delta in request.deltas}) < len(request.deltas):
+        raise CatalogError("a commit holds two deltas of one table and cause; join them first")
     return Rows(
         commit=_commit(request),
         parts=[row for delta in request.deltas for row in _parts(delta)],
@@ -100,6 +110,7 @@ def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
             (partition_record, list(_partitions(request))),
             (placement, [row for delta in request.deltas for row in _placements(delta)]),
             (dead_rows, [row for delta in request.deltas for row in _dead_rows(delta, blobs)]),
+            (hidden_schema, [{"table_id": table, "schema_id": id} for table, id in request.hidden_schemas]),
         ),
     )
 
@@ -161,9 +172,9 @@ def _parts(delta: TableDelta) -> Iterator[Values]:
 def _placements(delta: TableDelta) -> Iterator[Values]:
     placed = {part.slot for part in delta.placed}
     for slot in sorted(placed):
-        yield {"table_id": delta.table_id, "slot": slot, "placed": True}
+        yield {"table_id": delta.table_id, "slot": slot, "placed": True, "cause": delta.cause}
     for slot in sorted(set(delta.removed) - placed):  # placing comes after removing, so it decides
-        yield {"table_id": delta.table_id, "slot": slot, "placed": False}
+        yield {"table_id": delta.table_id, "slot": slot, "placed": False, "cause": delta.cause}
 
 
 def _dead_rows(delta: TableDelta, blobs: Blobs | None) -> Iterator[Values]:
@@ -171,8 +182,8 @@ def _dead_rows(delta: TableDelta, blobs: Blobs | None) -> Iterator[Values]:
         for slot, bitmap in bitmaps.items():
             data, blob = encode(bitmap, delta.table_id, blobs)
             yield {
-                "table_id": delta.table_id, "slot": slot, "kill": kill, "bitmap": data, "blob": blob,
-                "count": len(bitmap),
+                "table_id": delta.table_id, "slot": slot, "kill": kill, "cause": delta.cause, "bitmap": data,
+                "blob": blob, "count": len(bitmap),
             }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ So a state costs what changed since it was last asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyroaring import BitMap
@@ -32,7 +32,7 @@ def _placements(on: On) -> Any:
     # Parts are fetched for placements only: most slots of an old table are placed once and removed once.
     its_part = and_(part.c.table_id == placement.c.table_id, part.c.slot == placement.c.slot, placement.c.placed)
     return (
-        select(placement.c.version, placement.c.slot, placement.c.placed, *_PART)
+        select(placement.c.version, placement.c.slot, placement.c.placed, placement.c.cause, *_PART)
         .select_from(on(placement).outerjoin(part, its_part))
         .where(placement.c.table_id == bindparam("table"))
         .order_by(placement.c.version, placement.c.slot)
@@ -41,7 +41,7 @@ def _placements(on: On) -> Any:
 
 def _dead_rows(on: On) -> Any:
     return (
-        select(dead_rows.c.version, dead_rows.c.slot, dead_rows.c.kill, dead_rows.c.bitmap, dead_rows.c.blob)
+        select(*(dead_rows.c[name] for name in ("version", "slot", "kill", "cause", "bitmap", "blob")))
         .select_from(on(dead_rows))
         .where(dead_rows.c.table_id == bindparam("table"))
         .order_by(dead_rows.c.version)
@@ -49,6 +49,19 @@ def _dead_rows(on: On) -> Any:
 
 
 _PLACEMENTS, _DEAD_ROWS = Along(_placements), Along(_dead_rows)
+
+
+@dataclass
+class _Events:
+    """What one commit did for one cause."""
+
+    placed: list[Part] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
+    killed: dict[int, BitMap] = field(default_factory=dict)
+    revived: dict[int, BitMap] = field(default_factory=dict)
+
+    def delta(self, table_id: str, cause: Any) -> TableDelta:
+        return TableDelta(table_id, tuple(self.placed), tuple(self.removed), self.killed, self.revived, cause)
 
 
 class States(Objects):
@@ -68,41 +81,33 @@ class States(Objects):
         return state
 
     def deltas(self, position: Position, table_id: str, after: int) -> list[TableDelta]:
-        """What the commits newer than version `after` did to a table's rows, oldest first, one delta a commit."""
+        """What commits newer than version `after` did to a table's rows: one delta a commit and cause, oldest first."""
         return self._deltas(table_id, since(self.lineage(position), after))
 
     def _deltas(self, table_id: str, segments: Lineage) -> list[TableDelta]:
-        placed: dict[int, list[Part]] = {}
-        removed: dict[int, list[int]] = {}
-        killed: dict[int, dict[int, BitMap]] = {}
-        revived: dict[int, dict[int, BitMap]] = {}
-        for version, slot, is_placed, *fields in _PLACEMENTS.rows(self._db.rows, segments, {"table": table_id}):
+        found: dict[tuple[int, str], _Events] = {}
+        for version, slot, is_placed, cause, *fields in _PLACEMENTS.rows(self._db.rows, segments, {"table": table_id}):
+            events = found.setdefault((version, cause), _Events())
             if is_placed:
-                placed.setdefault(version, []).append(Part(*fields))
+                events.placed.append(Part(*fields))
             else:
-                removed.setdefault(version, []).append(slot)
-        for version, slot, kill, bitmap, blob in _DEAD_ROWS.rows(self._db.rows, segments, {"table": table_id}):
-            rows = decode(bitmap, blob, self._blobs)
-            (killed if kill else revived).setdefault(version, {})[slot] = rows
-        return [
-            TableDelta(
-                table_id,
-                tuple(placed.get(version, ())),
-                tuple(removed.get(version, ())),
-                killed.get(version, {}),
-                revived.get(version, {}),
-            )
-            for version in sorted(placed.keys() | removed.keys() | killed.keys() | revived.keys())
-        ]
+                events.removed.append(slot)
+        for version, slot, kill, cause, bitmap, blob in _DEAD_ROWS.rows(self._db.rows, segments, {"table": table_id}):
+            events = found.setdefault((version, cause), _Events())
+            (events.killed if kill else events.revived)[slot] = decode(bitmap, blob, self._blobs)
+        return [events.delta(table_id, cause) for (_, cause), events in sorted(found.items(), key=lambda item: item[0])]
 
     def _advance_states(self, before: Position, after: Position, deltas: Iterable[TableDelta]) -> None:
         """Carries the states at hand over a commit that this process made, without reading it back."""
         segments = self.lineage(before)
         owner = segments[0]
+        by_table: dict[str, list[TableDelta]] = {}
         for delta in deltas:
-            found = self._memory.states.nearest(delta.table_id, segments)
+            by_table.setdefault(delta.table_id, []).append(delta)
+        for table_id, made in by_table.items():
+            found = self._memory.states.nearest(table_id, segments)
             if found is not None and found[1] == owner.upto:
-                self._memory.states.keep(_moved(found[0], after, [delta]), after.branch_id, after.version)
+                self._memory.states.keep(_moved(found[0], after, made), after.branch_id, after.version)
 
 
 def _moved(state: TableState, position: Position, deltas: list[TableDelta]) -> TableState:

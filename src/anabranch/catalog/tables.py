@@ -159,6 +159,7 @@ placement = _table(
     _column("version", BigInteger, key=True),
     _column("slot", BigInteger, key=True),
     _column("placed", Boolean),
+    _column("cause", Text),
 )
 
 dead_rows = _table(  # the bitmap is in the row, or, if large, in the blob of that name
@@ -168,6 +169,7 @@ dead_rows = _table(  # the bitmap is in the row, or, if large, in the blob of th
     _column("version", BigInteger, key=True),
     _column("slot", BigInteger, key=True),
     _column("kill", Boolean, key=True),
+    _column("cause", Text, key=True),
     _column("bitmap", LargeBinary, nullable=True),
     _column("blob", Text, nullable=True),
     _column("count", BigInteger),

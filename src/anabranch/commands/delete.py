@@ -63,6 +63,6 @@ def _kill(session: Session, table: OpenTable, dead: Mapping[int, BitMap], where:
     if rows:
         predicate = where.physical(table.schema) if where else None
         change = table_change(table, "delete", rows=rows, predicate=predicate)
-        delta = TableDelta(table.id, killed=dead)
+        delta = TableDelta(table.id, killed=dead, cause="delete")
         session.commit(table.position, "DELETE", f"{table.name}: {rows:,} rows", [change], deltas=(delta,))
     return rows

@@ -14,7 +14,7 @@ from anabranch.execution.shape import Shape
 from anabranch.execution.writer import write_parts
 from anabranch.model.history import Commit
 from anabranch.model.part import Part
-from anabranch.model.records import TableDelta
+from anabranch.model.records import Operation, TableDelta
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -75,7 +75,8 @@ def _commit(session: Session, table: OpenTable, parts: Sequence[Part], overwrite
         removed = tuple(slot for slot, part in state.parts.items() if overwrite.covers(part, parts))
         scope = {"values": dict(overwrite.values), "dynamic": overwrite.dynamic}
         verb, change = "INSERT OVERWRITE", table_change(table, "overwrite", rows=rows, scope=scope)
-    delta = TableDelta(table.id, tuple(parts), removed)
+    cause: Operation = "insert" if overwrite is None else "overwrite"
+    delta = TableDelta(table.id, tuple(parts), removed, cause=cause)
     message = f"{table.name}: {rows:,} rows"
     or_discard(session, table, parts, lambda: session.commit(table.position, verb, message, [change], deltas=(delta,)))
     return rows

@@ -114,7 +114,7 @@ def drop_partitions(
         message,
         [change, *([table_change(table, "overwrite", scope={"partitions": dropped})] if removed else [])],
         partitions=tuple(PartitionRecord(table.id, text, dropped=True) for text in dropped),
-        deltas=(TableDelta(table.id, removed=removed),) if removed else (),
+        deltas=(TableDelta(table.id, removed=removed, cause="overwrite"),) if removed else (),
     )
 
 
@@ -125,5 +125,5 @@ def truncate(session: Session, table: OpenTable, spec: Spec | None = None) -> Co
     if not removed:
         return None
     change = table_change(table, "overwrite", rows=0, scope={"values": dict(chosen.values), "dynamic": False})
-    delta = TableDelta(table.id, removed=removed)
+    delta = TableDelta(table.id, removed=removed, cause="overwrite")
     return session.commit(table.position, "TRUNCATE", table.name, [change], deltas=(delta,))

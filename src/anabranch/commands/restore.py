@@ -105,7 +105,7 @@ def _restore(
 
 def _rows(session: Session, head: Position, then: Position, record: TableRecord) -> TableDelta | None:
     now, before = session.catalog.state(head, record.id), session.catalog.state(then, record.id)
-    delta = difference(now, before)
+    delta = replace(difference(now, before), cause="restore")
     return None if delta.is_empty else delta
 
 

@@ -109,7 +109,7 @@ def _commit(
     if rows:
         predicate = where.physical(table.schema) if where else None
         change = table_change(table, "update", rows=rows, predicate=predicate, columns=columns)
-        delta = TableDelta(table.id, tuple(parts), killed=dead)
+        delta = TableDelta(table.id, tuple(parts), killed=dead, cause="update")
         message = f"{table.name}: {rows:,} rows"
         or_discard(
             session,

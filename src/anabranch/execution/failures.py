@@ -21,6 +21,13 @@ def spark_failures() -> Iterator[None]:
         raise errors.SqlError(_first_lines(str(error))) from error
     except PySparkException as error:
         raise translated(error) from error
+    except Exception as error:
+        # Ctrl-C cancels the jobs, and what comes back is Spark's word for that.
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        if type(error).__module__.startswith("py4j"):
+            raise translated(error) from error
+        raise
 
 
 def translated(error: Exception) -> errors.AnabranchError:

@@ -21,8 +21,6 @@ Operation = Literal[
 ]  # fmt: skip
 """The rows and columns of LAW.md's matrices, and what stands outside them."""
 
-ROWS_ADDED_ONLY: frozenset[str] = frozenset({"insert"})
-
 
 @dataclass(frozen=True)
 class DatabaseRecord:
@@ -55,13 +53,17 @@ class PartitionRecord:
 
 @dataclass(frozen=True)
 class TableDelta:
-    """The rows that a commit adds to and hides from one table. Slots and dead rows are independent of each other."""
+    """The rows that a commit adds to and hides from one table. Slots and dead rows are independent of each other.
+
+    `cause` is the class that the law knows these events by; a commit may hold several deltas of a table, one a cause.
+    """
 
     table_id: str
     placed: tuple[Part, ...] = ()
     removed: tuple[int, ...] = ()
     killed: Mapping[int, BitMap] = field(default_factory=dict)
     revived: Mapping[int, BitMap] = field(default_factory=dict)
+    cause: Operation = "insert"
 
     @property
     def is_empty(self) -> bool:
@@ -93,5 +95,6 @@ class CommitRequest:
     partitions: tuple[PartitionRecord, ...] = ()
     deltas: tuple[TableDelta, ...] = ()
     changes: tuple[Change, ...] = ()
+    hidden_schemas: tuple[tuple[str, int], ...] = ()
     merged: Position | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)

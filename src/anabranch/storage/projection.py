@@ -55,14 +55,19 @@ def initial_value(column: Column) -> pa.Scalar:
 def convert(data: pa.ChunkedArray, old: DataType, new: DataType) -> pa.ChunkedArray:
     """Values of one type as another that it can be read as; struct fields meet by physical name."""
     target = to_arrow(new)
-    if data.type == target:
+    if data.type == target and _same_names(old, new):
         return data
     return pa.chunked_array([_converted(chunk, old, new) for chunk in data.chunks], type=target)
 
 
+def _same_names(old: DataType, new: DataType) -> bool:
+    """Whether equal Arrow types mean equal fields: not so where labels trade physical names."""
+    return not (types.renames_fields(old) or types.renames_fields(new))
+
+
 def _converted(array: pa.Array, old: DataType, new: DataType) -> pa.Array:
     target = to_arrow(new)
-    if array.type == target:
+    if array.type == target and _same_names(old, new):
         return array
     if isinstance(new, types.Struct) and isinstance(old, types.Struct):
         return _struct(array, old, new)

@@ -1,0 +1,61 @@
+"""Merge bases: the best common ancestors of two positions in the commit graph.
+
+Along a branch a version reaches all versions before it, so what a position reaches is one number for each branch: its
+highest version. Merges are few, and only they and the forks are walked: the cost does not follow the number of commits.
+
+A position is *canonical* when its version was committed on its branch itself, above the fork.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from anabranch.model.history import Branch, Position
+
+BranchOf = Callable[[int], Branch]
+Merges = Mapping[int, Sequence[tuple[int, Position]]]
+"""Branch -> (version, what was merged there)."""
+
+
+def canonical(position: Position, branch: BranchOf) -> Position:
+    """The same commit, named by the branch that it was made on."""
+    found = branch(position.branch_id)
+    while found.parent_id is not None and position.version <= found.fork:
+        position = Position(found.parent_id, position.version)
+        found = branch(found.parent_id)
+    return position
+
+
+def reached(start: Position, branch: BranchOf, merges: Merges) -> dict[int, int]:
+    """Branch -> the highest version of its own that `start` reaches."""
+    highest: dict[int, int] = {}
+    waiting = [start]
+    while waiting:
+        at = canonical(waiting.pop(), branch)
+        before = highest.get(at.branch_id, -1)
+        if at.version <= before:
+            continue
+        highest[at.branch_id] = at.version
+        found = branch(at.branch_id)
+        if found.parent_id is not None:
+            waiting.append(Position(found.parent_id, found.fork))
+        waiting += [merged for version, merged in merges.get(at.branch_id, ()) if before < version <= at.version]
+    return highest
+
+
+def reaches(ancestor: Position, reach: Mapping[int, int], branch: BranchOf) -> bool:
+    at = canonical(ancestor, branch)
+    return reach.get(at.branch_id, -1) >= at.version
+
+
+def merge_bases(ours: Position, theirs: Position, branch: BranchOf, merges: Merges) -> tuple[Position, ...]:
+    """The common ancestors that no other common ancestor reaches; at least one, since all history begins at one commit."""
+    here, there = reached(ours, branch, merges), reached(theirs, branch, merges)
+    common = [Position(id, min(here[id], there[id])) for id in sorted(here.keys() & there.keys())]
+    common = [at for at in common if canonical(at, branch) == at]
+    best = []
+    for at in common:
+        others = [other for other in common if other != at]
+        if not any(reaches(at, reached(other, branch, merges), branch) for other in others):
+            best.append(at)
+    return tuple(best)

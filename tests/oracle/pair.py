@@ -1,0 +1,198 @@
+"""A model and a lake that live through the same statements, and are compared after each."""
+
+import shutil
+import tempfile
+from collections import Counter
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import anabranch
+from anabranch.errors import AnabranchError, Conflict
+
+from . import statements as s
+from .model import Model, Refusal
+
+TYPES = {"int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
+Step = tuple[str, s.Statement]  # the branch that it runs on, and what it does
+
+MERGES = hasattr(anabranch.Lake, "merge")
+CHERRY_PICKS = hasattr(anabranch.Lake, "cherry_pick")
+REVERTS = hasattr(anabranch.Lake, "revert")
+REWRITES = hasattr(anabranch.Lake, "optimize")
+
+
+def supported(statement: s.Statement) -> bool:
+    """Does the library have it yet?"""
+    missing = {s.Merge: MERGES, s.CherryPick: CHERRY_PICKS, s.Revert: REVERTS, s.Rewrite: REWRITES}
+    return missing.get(type(statement), True)
+
+
+class Pair:
+    """Opened as `with Pair() as pair`; the lake is in a temporary folder. `pair.run("dev", statement)` compares."""
+
+    _empty: Path | None = None  # an empty lake to copy: cheaper than making one each time
+
+    def __init__(self) -> None:
+        self.model = Model()
+        self.script: list[Step] = []
+        self.folder = Path(tempfile.mkdtemp(prefix="oracle-"))
+        shutil.copytree(self._empty_lake(), self.folder / "lake")
+        self.lake = anabranch.connect(self.folder / "lake", durability="process", author="oracle")
+
+    @classmethod
+    def _empty_lake(cls) -> Path:
+        if cls._empty is None or not cls._empty.exists():
+            cls._empty = Path(tempfile.mkdtemp(prefix="oracle-")) / "empty"
+            anabranch.connect(cls._empty, durability="process", author="oracle").close()
+        return cls._empty
+
+    def __enter__(self) -> "Pair":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lake.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # --- running -----------------------------------------------------------------------------------------------------
+
+    def run(self, branch: str, statement: s.Statement) -> bool:
+        """Both accept, or both refuse; gives which."""
+        statement = in_place(statement, branch, self.model)
+        self.script.append((branch, statement))
+        expected = refused_by_model(self.model, branch, statement)
+        found = refused_by_lake(self.lake, branch, statement)
+        if (expected is None) != (found is None):
+            self.fail("accepted or refused", expected or "accepted", found or "accepted")
+        if isinstance(found, Conflict):
+            self.check("objects in conflict", {object for object, _ in self.model.conflicts}, objects(found))
+        elif found is not None and self.model.conflicts:
+            self.fail("conflict or other refusal", expected, found)
+        if found is not None and not isinstance(found, AnabranchError):
+            self.fail("an error of the library", expected, repr(found))
+        if branch in self.model.branches:
+            self.compare(branch)
+        return found is None
+
+    # --- comparing ---------------------------------------------------------------------------------------------------
+
+    def compare(self, branch: str) -> None:
+        """Versions, names, schemas, properties and rows of one branch."""
+        lake, state = self.lake.on(branch), self.model.state(branch)
+        self.check(f"version of {branch}", self.model.version(branch), lake.version)
+        self.check(f"databases on {branch}", names(d.name for d in state.databases.values()), names(lake.databases()))
+        tables = {state.full_name(id): table for id, table in state.tables.items()}
+        self.check(f"tables on {branch}", names(tables), names(lake.tables()))
+        for name, table in tables.items():
+            opened = lake.table(name)
+            where = f"{name} on {branch}"
+            schema = {column.label: (column.type, column.nullable) for column in table.columns}
+            found = {part.name: (TYPES.get(str(part.type), str(part.type)), part.nullable) for part in opened.schema}
+            self.check(f"schema of {where}", schema, found)
+            self.check(f"properties of {where}", table.properties, opened.properties)
+            self.check(
+                f"rows of {where}", counted(self.model.rows(branch, name)), counted(opened.to_arrow().to_pylist())
+            )
+
+    def compare_all(self) -> None:
+        """Every branch, then every table at every version of every branch."""
+        for branch in self.model.branches:
+            self.compare(branch)
+        for branch in self.model.branches:
+            lake = self.lake.on(branch)
+            for version in range(self.model.version(branch) + 1):
+                state = self.model.state(branch, version)
+                for id in state.tables:
+                    name = state.full_name(id)
+                    expected = counted(self.model.rows(branch, name, version))
+                    found = counted(lake.table(name, version=version).to_arrow().to_pylist())
+                    self.check(f"rows of {name} on {branch} at version {version}", expected, found)
+
+    def check(self, what: str, expected: Any, found: Any) -> None:
+        if expected != found:
+            self.fail(what, expected, found)
+
+    def fail(self, what: str, expected: Any, found: Any) -> None:
+        raise AssertionError(f"{what}\n  model: {shown(expected)}\n  lake:  {shown(found)}\nafter\n{text(self.script)}")
+
+
+def refused_by_model(model: Model, branch: str, statement: s.Statement) -> Exception | None:
+    try:
+        model.run(branch, statement)
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement) -> Exception | None:
+    try:
+        lake.on(branch).sql(statement.sql)
+    except Exception as error:
+        return error
+    return None
+
+
+def objects(error: Conflict) -> set[str]:
+    return {record.object for record in error.conflicts}
+
+
+def names(found: Any) -> list[str]:
+    return sorted(name.lower() for name in found)
+
+
+def counted(rows: list[dict[str, Any]]) -> Counter:
+    return Counter(tuple(sorted(row.items())) for row in rows)
+
+
+def shown(thing: Any) -> str:
+    if isinstance(thing, Counter):
+        return str([dict(row) for row in sorted(thing.elements(), key=repr)])
+    return str(thing)
+
+
+def text(script: list[Step]) -> str:
+    """The script as one would type it, and as `tests.oracle.pair.steps` reads it."""
+    lines, on = [], "main"
+    for branch, statement in script:
+        if branch != on:
+            lines.append(f"USE BRANCH {branch};")
+            on = branch
+        lines.append(f"{statement.sql};")
+    return "\n".join(lines)
+
+
+def steps(script: str, on: str = "main") -> list[Step]:
+    """Reads what `text` wrote."""
+    found = []
+    for line in filter(None, (part.strip() for part in script.split(";"))):
+        if line.startswith("USE BRANCH "):
+            on = line.removeprefix("USE BRANCH ")
+        else:
+            found.append((on, s.parse(line)))
+    return found
+
+
+def in_place(statement: s.Statement, branch: str, model: Model) -> s.Statement:
+    """Versions below zero are counted back from the head, as far as there are any."""
+
+    def absolute(version: int, of: str) -> int:
+        return version if version >= 0 or of not in model.branches else max(0, model.version(of) + version)
+
+    given = {part.name: getattr(statement, part.name) for part in fields(statement)}
+    if given.get("to") is not None:
+        given["to"] = absolute(given["to"], branch)
+    if given.get("version") is not None:
+        given["version"] = absolute(given["version"], statement.source)
+    for name in ("theirs", "ref"):
+        of, at, version = given.get(name, "").partition("@")
+        if at:
+            given[name] = f"{of}@{absolute(int(version), of)}"
+    return replace(statement, **given)
+
+
+def agree(script: str) -> None:
+    """Runs a script of SQL on model and lake. Shrunk failures become tests with this."""
+    with Pair() as pair:
+        for branch, statement in steps(script):
+            pair.run(branch, statement)
+        pair.compare_all()
