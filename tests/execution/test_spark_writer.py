@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-import pyarrow as pa
 import pytest
 from anabranch.errors import (
     AlreadyExists,
@@ -17,7 +16,9 @@ from anabranch.errors import (
     UnsupportedType,
     ValueOutOfRange,
 )
-from anabranch.execution import failures, spark_writer
+from anabranch.execution import failures
+from anabranch.execution.plan import plan_scan
+from anabranch.execution.predicate import Predicate
 
 from tests.execution.conftest import WAYS
 from tests.execution.plans import plan_of
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 COLUMNS = (
     "id INT, small TINYINT, must STRING NOT NULL DEFAULT 'd', price DECIMAL(5,2), day DATE, "
-    "st STRUCT<a: TINYINT, b: STRING NOT NULL>, xs ARRAY<SMALLINT>"
+    "st STRUCT<a: TINYINT, b: STRING>, xs ARRAY<SMALLINT>"
 )
 
 
@@ -41,7 +42,10 @@ def lake(new_lake):
 @pytest.fixture
 def no_jobs(monkeypatch):
     """Fails the test if a job is started."""
-    monkeypatch.setattr(spark_writer, "_run", lambda *_: pytest.fail("a job was started"))
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    for name in ("mapInArrow", "toArrow", "collect"):
+        monkeypatch.setattr(DataFrame, name, lambda *_: pytest.fail("a job was started"))
 
 
 @pytest.fixture
@@ -62,9 +66,7 @@ def unchanged(lake, files_in):
         ("must", "SELECT CASE WHEN id < 150 THEN 'x' END FROM range(0, 200, 1, 2)", NullViolation, "'must'"),
         ("price", "SELECT CAST(id AS DECIMAL(10,2)) FROM range(990, 1010)", ValueOutOfRange, "'price'"),
         ("st", "SELECT named_struct('a', CAST(id AS INT), 'b', 'x') FROM range(200)", ValueOutOfRange, "'st'"),
-        ("st", "SELECT named_struct('a', 1, 'b', CAST(NULL AS STRING)) FROM range(2)", NullViolation, "'st.b'"),
         ("xs", "SELECT array(1, CAST(id AS INT)) FROM range(32760, 32770)", ValueOutOfRange, "'xs'"),
-        ("id", "SELECT id + 2147483647 FROM range(1, 3)", ValueOutOfRange, "'id'"),
         ("id", "SELECT double(id) * 1e300 FROM range(1, 3)", ValueOutOfRange, "'id'"),
     ],
 )  # fmt: skip
@@ -173,10 +175,9 @@ def test_without_ansi_nothing_wraps(lake, conf, column, query):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
-def test_time_zones(new_lake, conf, way, zone):
+def test_time_zones(new_lake, conf, way):
     """A timestamp is a moment, a timestamp_ntz a text on the wall: the session's zone changes neither."""
-    conf("spark.sql.session.timeZone", zone)
+    conf("spark.sql.session.timeZone", "America/New_York")
     lake = new_lake(WAYS[way])
     table = lake.create_table("d.z", "id INT, t TIMESTAMP, n TIMESTAMP_NTZ, d DATE, s STRUCT<t: TIMESTAMP>")
     utc = dt.datetime(2021, 3, 28, 2, 30, tzinfo=dt.timezone.utc)
@@ -221,10 +222,32 @@ def test_our_errors_come_back_as_themselves():
     assert "\tat" not in str(found)
 
 
-def test_the_pyarrow_types_of_reports_survive(lake):
-    """What a task reports is what the driver commits: rows, slots and statistics."""
+def test_not_null_fields(new_lake):
+    """A field's NOT NULL holds where its struct is present."""
+    lake = new_lake()
+    lake.create_table("d.n", "id INT, st STRUCT<a: INT, b: STRING NOT NULL>, l ARRAY<STRUCT<c: INT NOT NULL>>")
+    lake.table("d.n").write({"id": [1], "st": [None], "l": [[None]]})
+    lake.sql("INSERT INTO d.n SELECT id, IF(id = 3, NULL, named_struct('a', 1, 'b', 'x')), NULL FROM range(2, 4)")
+    with pytest.raises(NullViolation, match="'st.b'"):
+        lake.sql("INSERT INTO d.n (st) SELECT named_struct('a', 1, 'b', CAST(NULL AS STRING)) FROM range(2)")
+    found = lake.table("d.n").to_arrow().sort_by("id").to_pylist()
+    assert [row["st"] for row in found] == [None, {"a": 1, "b": "x"}, None]
+
+
+def test_odd_names_of_the_query(lake):
+    """A literal's column is called like its text; names are not looked at."""
     lake.sql("INSERT INTO d.t (id, price) SELECT id, 1.25 FROM range(0, 10, 1, 2)")
-    parts = plan_of(lake, "d.t").parts
-    assert sorted(part.rows for part in parts) == [5, 5]
-    assert lake.sql("SELECT count(*) FROM d.t WHERE id = 7").collect()[0][0] == 1
-    assert isinstance(lake.table("d.t").to_arrow(), pa.Table)
+    lake.sql("INSERT INTO d.t (id, price) SELECT id AS `a.b`, id AS `a.b` FROM range(1)")
+    assert lake.sql("SELECT count(*) FROM d.t WHERE price = 1.25 AND id = 7").collect()[0][0] == 1
+    assert lake.table("d.t").count() == 11
+    lake.sql("CREATE TABLE d.dots AS SELECT id AS `a.b`, id + 1 AS `c``d` FROM range(2)")
+    assert sorted(lake.table("d.dots").to_arrow().column("a.b").to_pylist()) == [0, 1]
+    lake.sql("UPDATE d.dots SET `a.b` = (SELECT max(id) FROM d.t) WHERE `c``d` = 1")
+    assert sorted(lake.table("d.dots").to_arrow().column("a.b").to_pylist()) == [1, 9]
+
+
+def test_what_a_task_reports_is_committed(lake):
+    lake.sql("INSERT INTO d.t (id) SELECT id FROM range(0, 10, 1, 2)")
+    plan = plan_of(lake, "d.t")
+    assert sorted(part.rows for part in plan.parts) == [5, 5]
+    assert [len(plan_scan(plan.view, None, Predicate(f"id = {k}")).parts) for k in (2, 7, 10)] == [1, 1, 0]

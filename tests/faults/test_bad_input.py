@@ -61,7 +61,7 @@ STATEMENTS = [
     ("SHOW LOG IN devv", NotFound, "'devv'"),
     ("ALTER TABLE d.t UNSET TBLPROPERTIES (nothing)", NotFound, "nothing"),
     # options
-    ("CREATE TABLE d.u (a INT) TBLPROPERTIES ('write.compresion' = 'zstd')", UnknownOption, "write.compresion", "'write.compression'"),
+    ("CREATE TABLE d.u (a INT) TBLPROPERTIES ('write.compresion' = 'zstd')", UnknownOption, "'write.compression'"),
     ("CREATE TABLE d.u (a INT) TBLPROPERTIES ('write.nothing' = '1')", UnknownOption, "write.nothing"),
     ("ALTER TABLE d.t SET TBLPROPERTIES ('write.compression' = 'zip')", InvalidOption, "zip", "zstd"),
     # names that are taken, reserved or impossible
@@ -306,14 +306,15 @@ def quoted(name: str) -> str:
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_name_everything(lake, name):
-    """Databases, tables, columns, fields, partitions, properties, comments, values: and all of it survives reopening."""
+    """Databases, tables, columns, fields, partitions, properties, comments, values."""
     q, literal = quoted(name), "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
     told(
         lake,
         f"CREATE DATABASE {q} COMMENT {literal} WITH DBPROPERTIES ({literal} = {literal})",
         f"CREATE TABLE {q}.{q} ({q} STRING DEFAULT {literal} COMMENT {literal}, s STRUCT<{q}: INT>, k STRING) "
         f"PARTITIONED BY (k) COMMENT {literal} TBLPROPERTIES (p = {literal})",
-        f"INSERT INTO {q}.{q} ({q}, s, k) VALUES ({literal}, named_struct({literal}, 1), {literal}), (DEFAULT, NULL, 'other')",
+        f"INSERT INTO {q}.{q} ({q}, s, k) VALUES ({literal}, named_struct({literal}, 1), {literal}), "
+        "(DEFAULT, NULL, 'other')",
         f"INSERT INTO {q}.{q} (k) VALUES ('third')",
         f"UPDATE {q}.{q} SET {q} = concat({q}, '!') WHERE k = 'third' AND {q} = {literal}",
         f"DELETE FROM {q}.{q} WHERE {q}.{q} = {literal} AND k = 'other'",

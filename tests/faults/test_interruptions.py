@@ -176,7 +176,9 @@ for number in range(1, rounds + 1):
     pid, out = forked(lambda pipe: writer(number, pipe))
     said, until = "", random.randrange(8)
     while said.count("\\n") < until:                    # however slow the machine is, it is struck while it writes
-        said += os.read(out, 1).decode()
+        piece = os.read(out, 1).decode()
+        assert piece, f"the writer ended by itself: {said}"
+        said += piece
     time.sleep(random.uniform(0, 0.02))
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

@@ -241,7 +241,7 @@ def test_an_empty_folder_becomes_a_lake_only_when_asked(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"garbage" * 1000])
 def test_a_catalog_file_that_is_no_database(tmp_path, content):
     (tmp_path / "catalog.db").write_bytes(content)
-    with pytest.raises(AnabranchError, match="catalog|lake"):
+    with pytest.raises(AnabranchError, match=r"catalog|lake"):
         anabranch.connect(tmp_path, create=False)
     assert (tmp_path / "catalog.db").read_bytes() == content
 
@@ -262,7 +262,7 @@ def test_a_catalog_newer_than_this_release_is_refused(folder):
     connection.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
     connection.commit()
     connection.close()
-    with pytest.raises(CatalogVersionError, match="999.*[Uu]pgrade"):
+    with pytest.raises(CatalogVersionError, match=r"999.*[Uu]pgrade"):
         anabranch.connect(folder, create=False)
 
 

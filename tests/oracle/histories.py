@@ -81,7 +81,7 @@ columns = st.one_of(
     st.builds(s.Widen, tables, labels, types),
     st.builds(s.SetNotNull, tables, labels),
     st.builds(s.DropNotNull, tables, labels),
-    st.builds(s.SetDefault, tables, labels, values),
+    st.builds(s.SetDefault, tables, labels, small),
     st.builds(s.DropDefault, tables, labels),
 )
 objects = st.one_of(

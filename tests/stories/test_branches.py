@@ -1,5 +1,7 @@
 """Branches and tags: cheap, deep, apart from each other; and what happened, in the log."""
 
+from itertools import pairwise
+
 import pytest
 
 from anabranch.errors import AlreadyExists, InvalidName, NotFound, Refused, SqlError
@@ -216,7 +218,7 @@ def test_the_log_tells_what_happened_newest_first(any_lake):
     assert [commit.operation for commit in log][:4] == ["DELETE", "INSERT", "CREATE TABLE", "CREATE DATABASE"]
     assert [commit.version for commit in log][:4] == [4, 3, 2, 1]
     assert {commit.author for commit in log[:4]} == {"ann"}
-    assert all(new.time > old.time for new, old in zip(log, log[1:], strict=False))
+    assert all(new.time > old.time for new, old in pairwise(log))
     shown = told(dev, "SHOW LOG LIMIT 2")
     assert [(row[0], row[2], row[4]) for row in shown] == [(4, "dev", "DELETE"), (3, "main", "INSERT")]
     assert told(any_lake, "SHOW LOG IN dev LIMIT 1")[0][4] == "DELETE"

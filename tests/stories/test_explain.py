@@ -69,7 +69,7 @@ def test_every_table_and_branch_of_a_query_is_explained(table):
 
 
 def test_larger_parts_go_to_spark_masked_where_rows_are_dead(tmp_path):
-    """The ways that Spark takes, decided from the catalog alone: here the limits are made tiny instead of the parts large."""
+    """The ways that Spark takes, decided from the catalog alone: the limits are made tiny here, not the parts large."""
     limits = Limits(small_part=2000, local_scan=0)
     with anabranch.connect(tmp_path / "lake", durability="process", limits=limits) as lake:
         told(lake, "CREATE DATABASE d", "CREATE TABLE d.t (a INT, s STRING)")

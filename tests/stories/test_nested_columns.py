@@ -87,7 +87,7 @@ def test_fields_widen(nested):
     lake, path, structs = nested
     told(lake, f"ALTER TABLE d.t ALTER COLUMN {path}.x TYPE BIGINT")
     assert structs() == {1: {"x": 1, "y": "a"}, 2: None}
-    assert "x:bigint" in dict((row[0], row[1]) for row in told(lake, "DESCRIBE d.t"))["s"]
+    assert "x:bigint" in {row[0]: row[1] for row in told(lake, "DESCRIBE d.t")}["s"]
     with pytest.raises(SchemaError, match="x"):
         told(lake, f"ALTER TABLE d.t ALTER COLUMN {path}.x TYPE INT")
 

@@ -1,4 +1,5 @@
-"""Metadata, small writes, DELETE and UPDATE by known expressions, and reading never import pyspark, let alone start a JVM."""
+"""Metadata, small writes, DELETE and UPDATE by known expressions,
+and reading start no JVM: pyspark is never imported."""
 
 import subprocess
 import sys
@@ -12,7 +13,8 @@ with anabranch.connect(sys.argv[1], durability="process") as lake:
     for statement in """
         CREATE DATABASE d
         CREATE TABLE d.t (a INT NOT NULL, b STRING DEFAULT 'x', s STRUCT<x: INT>, k STRING) PARTITIONED BY (k)
-        INSERT INTO d.t VALUES (1, 'one', named_struct('x', 1), 'p'), (2, DEFAULT, NULL, 'q'), (1 + 2, upper('c'), NULL, NULL)
+        INSERT INTO d.t VALUES (1, 'one', named_struct('x', 1), 'p'), (2, DEFAULT, NULL, 'q')
+        INSERT INTO d.t VALUES (1 + 2, upper('c'), NULL, NULL)
         INSERT OVERWRITE d.t PARTITION (k = 'p') (a) VALUES (9)
         ALTER TABLE d.t ADD COLUMN c DECIMAL(10,2) DEFAULT 1.5
         ALTER TABLE d.t ADD COLUMN s.y STRING
@@ -30,7 +32,7 @@ with anabranch.connect(sys.argv[1], durability="process") as lake:
         TRUNCATE TABLE d.t
         SHOW LOG
         RESTORE TABLE d.t TO VERSION 3
-        RESTORE BRANCH TO VERSION 13
+        RESTORE BRANCH TO VERSION 14
         EXPLAIN SELECT * FROM d.t WHERE a > 5
         EXPLAIN DELETE FROM d.t WHERE a > 5
         DESCRIBE EXTENDED d.t

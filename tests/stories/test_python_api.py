@@ -63,24 +63,41 @@ def state(lake):
 
 
 PAIRS = [
-    ("CREATE DATABASE e COMMENT 'c' WITH DBPROPERTIES (p = 'q')", lambda lake: lake.create_database("e", comment="c", properties={"p": "q"})),
+    (
+        "CREATE DATABASE e COMMENT 'c' WITH DBPROPERTIES (p = 'q')",
+        lambda lake: lake.create_database("e", comment="c", properties={"p": "q"}),
+    ),
     ("CREATE DATABASE IF NOT EXISTS d", lambda lake: lake.create_database("d", if_not_exists=True)),
     ("DROP DATABASE d CASCADE", lambda lake: lake.drop_database("d", cascade=True)),
     ("DROP DATABASE IF EXISTS nothing", lambda lake: lake.drop_database("nothing", if_exists=True)),
     ("ALTER DATABASE d RENAME TO e", lambda lake: lake.rename_database("d", "e")),
     ("ALTER DATABASE d SET DBPROPERTIES (a = 'b')", lambda lake: lake.set_database_properties("d", {"a": "b"})),
-    ("ALTER DATABASE d UNSET DBPROPERTIES IF EXISTS (a)", lambda lake: lake.unset_database_properties("d", ["a"], if_exists=True)),
-    ("CREATE TABLE d.u (id BIGINT NOT NULL COMMENT 'c', v STRING DEFAULT 'x') COMMENT 'tc' TBLPROPERTIES (p = 'q')",
-     lambda lake: lake.create_table("d.u", "id BIGINT NOT NULL COMMENT 'c', v STRING DEFAULT 'x'", comment="tc", properties={"p": "q"})),
-    ("CREATE TABLE d.u (id BIGINT, k STRING) PARTITIONED BY (k)",
-     lambda lake: lake.create_table("d.u", {"id": "bigint", "k": "string"}, partitioned_by=["k"])),
+    (
+        "ALTER DATABASE d UNSET DBPROPERTIES IF EXISTS (a)",
+        lambda lake: lake.unset_database_properties("d", ["a"], if_exists=True),
+    ),
+    (
+        "CREATE TABLE d.u (id BIGINT NOT NULL COMMENT 'c', v STRING DEFAULT 'x') COMMENT 'tc' TBLPROPERTIES (p = 'q')",
+        lambda lake: lake.create_table(
+            "d.u", "id BIGINT NOT NULL COMMENT 'c', v STRING DEFAULT 'x'", comment="tc", properties={"p": "q"}
+        ),
+    ),
+    (
+        "CREATE TABLE d.u (id BIGINT, k STRING) PARTITIONED BY (k)",
+        lambda lake: lake.create_table("d.u", {"id": "bigint", "k": "string"}, partitioned_by=["k"]),
+    ),
     ("CREATE TABLE IF NOT EXISTS d.t (a INT)", lambda lake: lake.create_table("d.t", "a INT", if_not_exists=True)),
     ("DROP TABLE d.t", lambda lake: lake.drop_table("d.t")),
     ("DROP TABLE IF EXISTS d.nothing", lambda lake: lake.drop_table("d.nothing", if_exists=True)),
     ("ALTER TABLE d.t RENAME TO d.u", lambda lake: lake.table("d.t").rename("d.u")),
-    ("ALTER TABLE d.t ADD COLUMN c INT NOT NULL DEFAULT 5 COMMENT 'q' AFTER a",
-     lambda lake: lake.table("d.t").add_column("c", "int", nullable=False, default="5", comment="q", after="a")),
-    ("ALTER TABLE d.t ADD COLUMN s.y DOUBLE FIRST", lambda lake: lake.table("d.t").add_column("s.y", "double", first=True)),
+    (
+        "ALTER TABLE d.t ADD COLUMN c INT NOT NULL DEFAULT 5 COMMENT 'q' AFTER a",
+        lambda lake: lake.table("d.t").add_column("c", "int", nullable=False, default="5", comment="q", after="a"),
+    ),
+    (
+        "ALTER TABLE d.t ADD COLUMN s.y DOUBLE FIRST",
+        lambda lake: lake.table("d.t").add_column("s.y", "double", first=True),
+    ),
     ("ALTER TABLE d.t DROP COLUMN b", lambda lake: lake.table("d.t").drop_column("b")),
     ("ALTER TABLE d.t DROP COLUMN IF EXISTS zz", lambda lake: lake.table("d.t").drop_column("zz", if_exists=True)),
     ("ALTER TABLE d.t RENAME COLUMN s.x TO y", lambda lake: lake.table("d.t").rename_column("s.x", "y")),
@@ -88,22 +105,43 @@ PAIRS = [
     ("ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT", lambda lake: lake.table("d.t").alter_column("a", type="bigint")),
     ("ALTER TABLE d.t ALTER COLUMN a DROP NOT NULL", lambda lake: lake.table("d.t").alter_column("a", nullable=True)),
     ("ALTER TABLE d.t ALTER COLUMN b SET DEFAULT 'n'", lambda lake: lake.table("d.t").alter_column("b", default="'n'")),
-    ("ALTER TABLE d.t ALTER COLUMN b DROP DEFAULT", lambda lake: lake.table("d.t").alter_column("b", drop_default=True)),
+    (
+        "ALTER TABLE d.t ALTER COLUMN b DROP DEFAULT",
+        lambda lake: lake.table("d.t").alter_column("b", drop_default=True),
+    ),
     ("ALTER TABLE d.t ALTER COLUMN b COMMENT 'n'", lambda lake: lake.table("d.t").alter_column("b", comment="n")),
     ("ALTER TABLE d.t ALTER COLUMN b FIRST", lambda lake: lake.table("d.t").alter_column("b", first=True)),
     ("ALTER TABLE d.t ALTER COLUMN a AFTER b", lambda lake: lake.table("d.t").alter_column("a", after="b")),
-    ("ALTER TABLE d.t SET TBLPROPERTIES ('user.a' = 'b')", lambda lake: lake.table("d.t").set_properties({"user.a": "b"})),
-    ("ALTER TABLE d.t UNSET TBLPROPERTIES IF EXISTS (z)", lambda lake: lake.table("d.t").unset_properties(["z"], if_exists=True)),
+    (
+        "ALTER TABLE d.t SET TBLPROPERTIES ('user.a' = 'b')",
+        lambda lake: lake.table("d.t").set_properties({"user.a": "b"}),
+    ),
+    (
+        "ALTER TABLE d.t UNSET TBLPROPERTIES IF EXISTS (z)",
+        lambda lake: lake.table("d.t").unset_properties(["z"], if_exists=True),
+    ),
     ("ALTER TABLE d.t ADD PARTITION (k = 'z')", lambda lake: lake.table("d.t").add_partition({"k": "z"})),
     ("ALTER TABLE d.t DROP PARTITION (k = 'p')", lambda lake: lake.table("d.t").drop_partition({"k": "p"})),
-    ("ALTER TABLE d.t DROP IF EXISTS PARTITION (k = 'zz')", lambda lake: lake.table("d.t").drop_partition({"k": "zz"}, if_exists=True)),
+    (
+        "ALTER TABLE d.t DROP IF EXISTS PARTITION (k = 'zz')",
+        lambda lake: lake.table("d.t").drop_partition({"k": "zz"}, if_exists=True),
+    ),
     ("INSERT INTO d.t (a, k) VALUES (9, 'p')", lambda lake: lake.table("d.t").write([{"a": 9, "k": "p"}])),
     ("INSERT OVERWRITE d.t (a, k) VALUES (9, 'p')", lambda lake: lake.table("d.t").overwrite([{"a": 9, "k": "p"}])),
-    ("INSERT OVERWRITE d.t PARTITION (k = 'p') (a) VALUES (9)", lambda lake: lake.table("d.t").overwrite([{"a": 9}], {"k": "p"})),
-    ("INSERT OVERWRITE d.t PARTITION (k) (a, k) VALUES (9, 'p')", lambda lake: lake.table("d.t").overwrite([{"a": 9, "k": "p"}], dynamic=True)),
+    (
+        "INSERT OVERWRITE d.t PARTITION (k = 'p') (a) VALUES (9)",
+        lambda lake: lake.table("d.t").overwrite([{"a": 9}], {"k": "p"}),
+    ),
+    (
+        "INSERT OVERWRITE d.t PARTITION (k) (a, k) VALUES (9, 'p')",
+        lambda lake: lake.table("d.t").overwrite([{"a": 9, "k": "p"}], dynamic=True),
+    ),
     ("DELETE FROM d.t WHERE a = 1", lambda lake: lake.table("d.t").delete("a = 1")),
     ("DELETE FROM d.t", lambda lake: lake.table("d.t").delete()),
-    ("UPDATE d.t SET b = upper(b), a = 7 WHERE a = 1", lambda lake: lake.table("d.t").update({"b": "upper(b)", "a": 7}, "a = 1")),
+    (
+        "UPDATE d.t SET b = upper(b), a = 7 WHERE a = 1",
+        lambda lake: lake.table("d.t").update({"b": "upper(b)", "a": 7}, "a = 1"),
+    ),
     ("UPDATE d.t SET b = NULL", lambda lake: lake.table("d.t").update({"b": None})),
     ("TRUNCATE TABLE d.t", lambda lake: lake.table("d.t").truncate()),
     ("TRUNCATE TABLE d.t PARTITION (k = 'p')", lambda lake: lake.table("d.t").truncate({"k": "p"})),
@@ -118,7 +156,7 @@ PAIRS = [
     ("RESTORE TABLE d.t TO VERSION 3", lambda lake: lake.restore(3, table="d.t")),
     ("RESTORE DATABASE d TO VERSION 2", lambda lake: lake.restore(2, database="d")),
     ("RESTORE BRANCH TO VERSION 1", lambda lake: lake.restore(1)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("statement", "call"), PAIRS, ids=[pair[0] for pair in PAIRS])

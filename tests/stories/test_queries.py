@@ -1,4 +1,4 @@
-"""SELECT on Spark: joins, CTEs, subqueries, over several tables, branches and versions; and the statements that need it."""
+"""SELECT on Spark: joins, CTEs, subqueries, over tables, branches and versions; and the statements that need it."""
 
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -27,7 +27,8 @@ def lake(tmp_path_factory, spark):
             "CREATE TABLE d.orders (id INT, customer INT, amount DECIMAL(10,2), day DATE) PARTITIONED BY (day)",
             "CREATE TABLE `my db`.`odd. t` (`a b` INT, `select` STRING)",
             "INSERT INTO d.customers VALUES (1, 'ann'), (2, 'bob'), (3, 'cy')",
-            "INSERT INTO d.orders VALUES (1, 1, 10.5, DATE '2026-01-01'), (2, 1, 2, DATE '2026-01-02'), (3, 2, 7, NULL)",
+            "INSERT INTO d.orders VALUES (1, 1, 10.5, DATE '2026-01-01'), (2, 1, 2, DATE '2026-01-02')",
+            "INSERT INTO d.orders VALUES (3, 2, 7, NULL)",
             "INSERT INTO `my db`.`odd. t` VALUES (1, 'd.customers@dev'), (2, 'x')",
             "CREATE TAG start",
             "DELETE FROM d.customers WHERE id = 3",
@@ -46,14 +47,25 @@ QUERIES = [
     ("SELECT * FROM d.customers", [(1, "ann"), (2, "bob")]),
     ("SELECT customers.name, d.customers.id FROM d.customers WHERE d.customers.id = 1", [("ann", 1)]),
     ("SELECT t.* FROM d.customers AS t WHERE t.id > 1", [(2, "bob")]),
-    ("SELECT c.name, o.amount FROM d.customers c JOIN d.orders o ON c.id = o.customer",
-     [("ann", Decimal("2.00")), ("ann", Decimal("10.50")), ("bob", Decimal("7.00"))]),
-    ("SELECT name, count(o.id) FROM d.customers c LEFT JOIN d.orders o ON c.id = o.customer AND o.amount > 5 GROUP BY name",
-     [("ann", 1), ("bob", 1)]),
-    ("WITH big AS (SELECT customer FROM d.orders WHERE amount > 5) SELECT DISTINCT name FROM big JOIN d.customers ON id = customer",
-     [("ann",), ("bob",)]),
+    (
+        "SELECT c.name, o.amount FROM d.customers c JOIN d.orders o ON c.id = o.customer",
+        [("ann", Decimal("2.00")), ("ann", Decimal("10.50")), ("bob", Decimal("7.00"))],
+    ),
+    (
+        "SELECT name, count(o.id) FROM d.customers c LEFT JOIN d.orders o "
+        "ON c.id = customer AND amount > 5 GROUP BY name",
+        [("ann", 1), ("bob", 1)],
+    ),
+    (
+        "WITH big AS (SELECT customer AS id FROM d.orders WHERE amount > 5) "
+        "SELECT name FROM big JOIN d.customers USING (id)",
+        [("ann",), ("bob",)],
+    ),
     ("SELECT name FROM d.customers WHERE id IN (SELECT customer FROM d.orders WHERE day IS NULL)", [("bob",)]),
-    ("SELECT name FROM d.customers c WHERE EXISTS (SELECT 1 FROM d.orders o WHERE o.customer = c.id AND o.amount > 10)", [("ann",)]),
+    (
+        "SELECT name FROM d.customers c WHERE EXISTS (SELECT 1 FROM d.orders WHERE customer = c.id AND amount > 10)",
+        [("ann",)],
+    ),
     ("SELECT (SELECT max(amount) FROM d.orders) AS m", [(Decimal("10.50"),)]),
     ("SELECT name FROM d.customers@dev", [("ann",), ("bob",), ("dan",)]),
     ("SELECT name, vip FROM d.customers@dev WHERE NOT vip", [("ann", False), ("bob", False), ("dan", False)]),
@@ -61,25 +73,37 @@ QUERIES = [
     ("SELECT name FROM d.customers VERSION AS OF 'start' WHERE id = 3", [("cy",)]),
     ("SELECT name FROM d.customers VERSION AS OF 6", [("ann",), ("bob",), ("cy",)]),
     ("SELECT new.name FROM d.customers@dev new LEFT ANTI JOIN d.customers old ON new.id = old.id", [("dan",)]),
-    ("SELECT a.amount, b.amount FROM d.orders a JOIN d.orders@dev b ON a.id = b.id WHERE a.customer = 1",
-     [(Decimal("2.00"), Decimal("4.00")), (Decimal("10.50"), Decimal("21.00"))]),
+    (
+        "SELECT a.amount, b.amount FROM d.orders a JOIN d.orders@dev b ON a.id = b.id WHERE a.customer = 1",
+        [(Decimal("2.00"), Decimal("4.00")), (Decimal("10.50"), Decimal("21.00"))],
+    ),
     ("SELECT a.id FROM d.customers@start a LEFT JOIN d.customers b ON a.id = b.id WHERE b.id IS NULL", [(3,)]),
-    ("SELECT id FROM d.customers UNION ALL SELECT id FROM d.customers@dev EXCEPT ALL SELECT id FROM d.customers@start",
-     [(1,), (2,), (4,)]),
+    (
+        "SELECT id FROM d.customers UNION ALL SELECT id FROM d.customers@dev "
+        "EXCEPT ALL SELECT id FROM d.customers@start",
+        [(1,), (2,), (4,)],
+    ),
     ("SELECT `a b`, `select` FROM `my db`.`odd. t`", [(1, "d.customers@dev"), (2, "x")]),
     ("SELECT `odd. t`.`a b` FROM `my db`.`odd. t` WHERE `select` = 'd.customers@dev'", [(1,)]),
-    ("SELECT 'FROM d.nothing@dev' AS s -- FROM d.nothing\n FROM d.customers /* d.nothing VERSION AS OF 3 */ LIMIT 1",
-     [("FROM d.nothing@dev",)]),
+    (
+        "SELECT 'FROM d.nothing@dev' AS s -- FROM d.nothing\n FROM d.customers /* d.nothing VERSION AS OF 3 */ LIMIT 1",
+        [("FROM d.nothing@dev",)],
+    ),
     ("SELECT count(*) FROM d.orders", [(3,)]),
     ("SELECT count(*) FROM d.orders WHERE day > DATE '2026-01-01'", [(1,)]),
-    ("SELECT day, sum(amount) OVER (PARTITION BY customer ORDER BY id) FROM d.orders WHERE customer = 1",
-     [(date(2026, 1, 1), Decimal("10.50")), (date(2026, 1, 2), Decimal("12.50"))]),
-    ("SELECT '{not a frame}', transform(array(1, 2), x -> x + id) FROM d.customers WHERE id = 1", [("{not a frame}", [2, 3])]),
+    (
+        "SELECT day, sum(amount) OVER (PARTITION BY customer ORDER BY id) FROM d.orders WHERE customer = 1",
+        [(date(2026, 1, 1), Decimal("10.50")), (date(2026, 1, 2), Decimal("12.50"))],
+    ),
+    (
+        "SELECT '{not a frame}', transform(array(1, 2), x -> x + id) FROM d.customers WHERE id = 1",
+        [("{not a frame}", [2, 3])],
+    ),
     ("VALUES (1, 'a'), (2, 'b')", [(1, "a"), (2, "b")]),
     ("SELECT 1 AS one", [(1,)]),
     ("TABLE d.customers", [(1, "ann"), (2, "bob")]),
     ("FROM d.customers SELECT name WHERE id = 1", [("ann",)]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES, ids=[query[:60] for query, _ in QUERIES])

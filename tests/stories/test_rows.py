@@ -117,16 +117,39 @@ def test_delete_by_alias_and_twice(table):
     [
         ("SET a = 0", 5, [(1, 0, "x"), (2, 0, "y"), (3, 0, None), (4, 0, None), (5, 0, "x")]),
         ("SET a = 0 WHERE a IS NULL", 2, [(1, 10, "x"), (2, 0, "y"), (3, 30, None), (4, 0, None), (5, 50, "x")]),
-        ("SET a = a + id, b = 'n' WHERE id < 3", 2, [(1, 11, "n"), (2, None, "n"), (3, 30, None), (4, None, None), (5, 50, "x")]),
-        ("SET a = NULL, b = DEFAULT WHERE id = 1", 1, [(1, None, "none"), (2, None, "y"), (3, 30, None), (4, None, None), (5, 50, "x")]),
-        ("SET id = a, a = id WHERE id = 1", 1, [(2, None, "y"), (3, 30, None), (4, None, None), (5, 50, "x"), (10, 1, "x")]),
-        ("AS q SET q.a = q.id WHERE q.b = 'y'", 1, [(1, 10, "x"), (2, 2, "y"), (3, 30, None), (4, None, None), (5, 50, "x")]),
-        ("SET t.a = 7 WHERE d.t.id = 5", 1, [(1, 10, "x"), (2, None, "y"), (3, 30, None), (4, None, None), (5, 7, "x")]),
-        ("SET b = CASE WHEN a > 20 THEN upper(b) ELSE concat(b, '!') END WHERE b = 'x'", 2,
-         [(1, 10, "x!"), (2, None, "y"), (3, 30, None), (4, None, None), (5, 50, "X")]),
+        (
+            "SET a = a + id, b = 'n' WHERE id < 3",
+            2,
+            [(1, 11, "n"), (2, None, "n"), (3, 30, None), (4, None, None), (5, 50, "x")],
+        ),
+        (
+            "SET a = NULL, b = DEFAULT WHERE id = 1",
+            1,
+            [(1, None, "none"), (2, None, "y"), (3, 30, None), (4, None, None), (5, 50, "x")],
+        ),
+        (
+            "SET id = a, a = id WHERE id = 1",
+            1,
+            [(2, None, "y"), (3, 30, None), (4, None, None), (5, 50, "x"), (10, 1, "x")],
+        ),
+        (
+            "AS q SET q.a = q.id WHERE q.b = 'y'",
+            1,
+            [(1, 10, "x"), (2, 2, "y"), (3, 30, None), (4, None, None), (5, 50, "x")],
+        ),
+        (
+            "SET t.a = 7 WHERE d.t.id = 5",
+            1,
+            [(1, 10, "x"), (2, None, "y"), (3, 30, None), (4, None, None), (5, 7, "x")],
+        ),
+        (
+            "SET b = CASE WHEN a > 20 THEN upper(b) ELSE concat(b, '!') END WHERE b = 'x'",
+            2,
+            [(1, 10, "x!"), (2, None, "y"), (3, 30, None), (4, None, None), (5, 50, "X")],
+        ),
         ("SET a = 1 WHERE a = NULL", 0, [(1, 10, "x"), (2, None, "y"), (3, 30, None), (4, None, None), (5, 50, "x")]),
     ],
-)  # fmt: skip
+)
 def test_update_changes_what_it_says_and_nothing_else(table, update, changed, after):
     before, version = rows(table, "d.t"), table.version
     assert told(table, f"UPDATE d.t {update}") == [(changed,)]

@@ -27,14 +27,14 @@ VALUES = {
     "BINARY": [b"", b"\x00\xff", bytes(range(256))],
     "BOOLEAN": [True, False],
     "DATE": [date(1, 1, 1), date(1582, 10, 10), date(1970, 1, 1), date(9999, 12, 31)],
-    "TIMESTAMP": [datetime(1, 1, 1, tzinfo=UTC), datetime(2026, 3, 29, 1, 59, 59, 999999, UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)],
+    "TIMESTAMP": [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)],
     "TIMESTAMP_NTZ": [datetime(1, 1, 1), datetime(2026, 3, 29, 2, 30), datetime(9999, 12, 31, 23, 59, 59, 999999)],
     "ARRAY<INT>": [[], [None], [1, None, -(2**31)]],
     "ARRAY<ARRAY<STRING>>": [[], [[]], [None], [["a", None], []]],
     "MAP<STRING, INT>": [[], [("k", None)], [("a", 1), ("", 2)]],
     "MAP<INT, ARRAY<DOUBLE>>": [[(1, [0.5, None])]],
     "STRUCT<x: INT, y: STRING>": [{"x": None, "y": None}, {"x": 1, "y": ""}],
-    "STRUCT<`a b`: STRUCT<c: ARRAY<STRUCT<d: DATE>>>>": [{"a b": None}, {"a b": {"c": [{"d": date(2026, 1, 1)}, None]}}],
+    "STRUCT<`a b`: STRUCT<c: ARRAY<STRUCT<d: DATE>>>>": [{"a b": None}, {"a b": {"c": [{"d": date(1, 1, 1)}, None]}}],
     "ARRAY<STRUCT<m: MAP<STRING, STRUCT<z: DECIMAL(10,2)>>>>": [[{"m": [("k", {"z": Decimal("1.25")})]}, {"m": None}]],
 }  # fmt: skip
 
@@ -104,7 +104,7 @@ def test_polars_goes_in(lake):
 
 
 def test_arrow_data_of_kindred_types_is_assigned(lake):
-    """What other libraries hand over for the same values: large and view strings, dictionaries, other units, narrower ints."""
+    """What other libraries hand over for the same values: large strings, dictionaries, other units."""
     table = lake.create_table("d.t", "a BIGINT, s STRING, t TIMESTAMP, l ARRAY<INT>, b BINARY")
     table.write(
         pa.table(
@@ -198,7 +198,7 @@ def test_arrow_types_without_a_place_are_refused_by_name(lake, type_):
 
 def test_a_map_may_not_hold_a_null_key(lake):
     table = lake.create_table("d.t", "m MAP<STRING, INT>")
-    with pytest.raises(Exception, match="(?i)null|key"):
+    with pytest.raises(Exception, match=r"(?i)null|key"):
         table.write(
             pa.table({"m": pa.MapArray.from_arrays([0, 1], pa.array([None], pa.string()), pa.array([1], pa.int32()))})
         )

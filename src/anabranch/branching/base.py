@@ -49,7 +49,7 @@ def reaches(ancestor: Position, reach: Mapping[int, int], branch: BranchOf) -> b
 
 
 def merge_bases(ours: Position, theirs: Position, branch: BranchOf, merges: Merges) -> tuple[Position, ...]:
-    """The common ancestors that no other common ancestor reaches; at least one, since all history begins at one commit."""
+    """The common ancestors that no other one reaches; at least one, since all history begins at one commit."""
     here, there = reached(ours, branch, merges), reached(theirs, branch, merges)
     common = [Position(id, min(here[id], there[id])) for id in sorted(here.keys() & there.keys())]
     common = [at for at in common if canonical(at, branch) == at]

@@ -11,6 +11,9 @@ from anabranch import errors
 _OURS = re.compile(r"anabranch\.errors\.(\w+): (.*?)(?:\n\s*$|\n\n|\n\tat |\Z)", re.DOTALL)
 
 
+_PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception|Invalid|Warning): .+)$", re.MULTILINE)
+
+
 @contextmanager
 def spark_failures() -> Iterator[None]:
     from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -40,7 +43,8 @@ def translated(error: Exception) -> errors.AnabranchError:
         ours = kind.__new__(kind)
         Exception.__init__(ours, message.strip())
         return ours
-    return errors.ExpressionError(_first_lines(text))
+    python = _PYTHON.findall(text)
+    return errors.ExpressionError(python[-1] if python else _first_lines(text))
 
 
 def _first_lines(text: str) -> str:

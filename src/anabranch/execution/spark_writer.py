@@ -18,7 +18,6 @@ from pyroaring import BitMap
 
 from anabranch.errors import StorageError
 from anabranch.execution.failures import spark_failures
-from anabranch.execution.reader import ROW_ID
 from anabranch.execution.shape import Shape
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
@@ -86,6 +85,8 @@ def _write(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve, *,
     gathered = frame.coalesce(tasks)
     if shape.schema.partitioned_by:
         gathered, tasks = _by_partition(frame, shape)
+    # By place: names with dots, which a query without aliases makes, are no names to mapInArrow.
+    gathered = gathered.toDF(*[f"c{place}" for place in range(len(frame.columns))])
     for layers in (PARTS_A_TASK, MANY_PARTS_A_TASK) if shape.schema.partitioned_by else (1,):
         slots = reserve(tasks, layers)
         try:
@@ -134,8 +135,9 @@ class _Task:
                 data = pa.Table.from_batches([batch])
                 rows = self.shape.apply(data)
                 if self.updates:
-                    rows = rows.append_column(ORIGIN, data.column(ORIGIN))
-                    ids.append(data.column(ROW_ID).to_numpy())
+                    *_, row_id, origin = data.columns
+                    rows = rows.append_column(ORIGIN, origin)
+                    ids.append(row_id.to_numpy())
                 writer.write(rows)
                 report.rows += rows.num_rows
             report.parts = writer.close()

@@ -40,19 +40,22 @@ _SAME = {arrow: ours for ours, arrow in _ARROW.items()} | {
 
 
 def to_arrow(type_: DataType) -> pa.DataType:
-    """The Arrow type that holds a column of this type; struct fields go by their labels."""
+    """The Arrow type that holds a column of this type; struct fields go by their labels.
+
+    Inside a column everything may be NULL: a NULL struct has no fields, whatever these require of a present one.
+    """
     found = _ARROW.get(type_)
     if found is not None:
         return found
     if isinstance(type_, types.Decimal):
         return pa.decimal128(type_.precision, type_.scale)
     if isinstance(type_, types.Array):
-        return pa.list_(pa.field("element", to_arrow(type_.element), type_.contains_null))
+        return pa.list_(pa.field("element", to_arrow(type_.element)))
     if isinstance(type_, types.Map):
-        item = pa.field("value", to_arrow(type_.value), type_.contains_null)
+        item = pa.field("value", to_arrow(type_.value))
         return pa.map_(pa.field("key", to_arrow(type_.key), nullable=False), item)
     assert isinstance(type_, types.Struct)
-    return pa.struct([pa.field(f.label, to_arrow(f.type), f.nullable) for f in type_.fields])
+    return pa.struct([pa.field(f.label, to_arrow(f.type)) for f in type_.fields])
 
 
 def _is_kind_of_list(type_: pa.DataType) -> bool:

@@ -1,0 +1,213 @@
+"""Rows of one append table, merged three ways: what theirs did since the base, replayed on ours.
+
+1. What both heads have alike leaves both deltas: slots of both, rows that are gone on both, one new version of a row.
+2. The matrix is read over what is left. Under `file` the slots in which base rows stood are compared; `row` and `cell`
+   look only at rows that both sides changed, which become a *contest*, to be settled by values.
+3. The replay: theirs' slots and losses, and what follows from both sides' changes of one row.
+
+Nothing is read but the origins of updated parts, and these only where both sides lost the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+import numpy as np
+from pyroaring import BitMap
+
+from anabranch.branching.law import APPEND_TABLES, cell
+from anabranch.branching.rows import Origins, Positions, Side, ids_of, origins_of, settled_classes, versions
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.part import Part
+from anabranch.model.records import Operation, TableDelta
+from anabranch.storage.row_ids import by_slot
+
+Detect = Literal["file", "row", "cell"]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Rows that both sides changed: the base's id and the current one of each side; -1 where the row is gone."""
+
+    base: np.ndarray
+    ours: np.ndarray
+    theirs: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+
+@dataclass
+class Replay:
+    """The events that bring theirs' delta onto ours, by cause."""
+
+    table_id: str
+    placed: dict[str, list[Part]] = field(default_factory=dict)
+    removed: dict[str, set[int]] = field(default_factory=dict)
+    killed: dict[str, dict[int, BitMap]] = field(default_factory=dict)
+    revived: dict[int, BitMap] = field(default_factory=dict)
+
+    def kill(self, cause: str, rows: Positions) -> None:
+        slots = self.killed.setdefault(cause, {})
+        for slot, positions in rows.items():
+            if positions:
+                slots[slot] = slots[slot] | positions if slot in slots else positions
+
+    def kill_ids(self, cause: str, ids: np.ndarray) -> None:
+        self.kill(cause, by_slot(ids[ids >= 0]))
+
+    def deltas(self) -> list[TableDelta]:
+        causes = (
+            self.placed.keys() | self.removed.keys() | self.killed.keys() | ({"restore"} if self.revived else set())
+        )
+        made = [
+            TableDelta(
+                self.table_id,
+                tuple(self.placed.get(cause, ())),
+                tuple(sorted(self.removed.get(cause, ()))),
+                self.killed.get(cause, {}),
+                self.revived if cause == "restore" else {},
+                cast(Operation, cause),
+            )
+            for cause in sorted(causes)
+        ]
+        return [delta for delta in made if not delta.is_empty]
+
+
+@dataclass(frozen=True)
+class RowMerge:
+    """`conflicts` hold for detect = file; `contest` is what values must settle; `meets_inserts`: the classes of theirs
+    whose predicates must be held against ours' new rows."""
+
+    replay: Replay
+    contest: Contest
+    conflicts: tuple[ConflictRecord, ...] = ()
+    meets_inserts: tuple[str, ...] = ()
+
+
+def merge_rows(table: str, ours: Side, theirs: Side, detect: Detect, origins: Origins) -> RowMerge:
+    ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
+    meeting = _meeting(ours, theirs, origins)
+    replay = _replayed(ours, theirs)
+    mine, other = _without(ours.gone, meeting.alike), _without(theirs.gone, meeting.alike)
+    updated, lost = meeting.theirs >= 0, meeting.theirs < 0
+    by_overwrite = _among(meeting.base, ours.gone.get("overwrite", {}))
+    theirs_overwrote = _among(meeting.base, theirs.gone.get("overwrite", {}))
+
+    replay.kill_ids("update", meeting.theirs[updated & (meeting.ours < 0) & by_overwrite])  # A4: discarded
+    contested = updated & ((meeting.ours >= 0) | ~by_overwrite)
+    dies = lost & (meeting.ours >= 0)
+    if detect != "file":
+        contested = contested | (dies & ~theirs_overwrote)
+        dies = dies & theirs_overwrote
+    replay.kill_ids("delete", meeting.ours[dies])
+
+    new = [part for part in ours.inserted() if part.slot not in theirs.head.parts]
+    meets = tuple(
+        cause
+        for cause in ("delete", "update")
+        if any(other.get(cause, {}).values()) and new and cell(APPEND_TABLES, cause, "insert") == "X"
+    )
+    conflicts = []
+    if detect == "file":
+        conflicts = [*_same_files(table, mine, other), *_inserts(table, meets, other, new)]
+    contest = Contest(meeting.base[contested], meeting.ours[contested], meeting.theirs[contested])
+    return RowMerge(replay, contest, tuple(conflicts), meets)
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    """Base rows that are gone on both sides and not alike, and what became of them; `alike`: those that are."""
+
+    base: np.ndarray
+    ours: np.ndarray
+    theirs: np.ndarray
+    alike: Positions
+
+
+def _meeting(ours: Side, theirs: Side, origins: Origins) -> _Meeting:
+    mine, other = ours.lost(), theirs.lost()
+    both = {slot: rows for slot in mine.keys() & other.keys() if (rows := mine[slot] & other[slot])}
+    updated: dict[int, BitMap] = {}
+    for side in (ours, theirs):
+        for slot, rows in side.gone.get("update", {}).items():
+            if slot in both and rows & both[slot]:
+                updated[slot] = updated.get(slot, BitMap()) | (rows & both[slot])
+    ids = ids_of(updated)
+    if not len(ids):
+        return _Meeting(ids, ids, ids, both)
+    origin = origins_of(ids, ours.base.parts, origins)
+    here, there = versions(ours, origins).find(origin), versions(theirs, origins).find(origin)
+    differ = here != there
+    apart = by_slot(ids[differ])
+    alike = {slot: rows - apart[slot] if slot in apart else rows for slot, rows in both.items()}
+    return _Meeting(ids[differ], here[differ], there[differ], alike)
+
+
+def _without(gone: Mapping[str, Positions], alike: Positions) -> dict[str, dict[int, BitMap]]:
+    return {
+        cause: {slot: left for slot, rows in slots.items() if (left := rows - alike[slot] if slot in alike else rows)}
+        for cause, slots in gone.items()
+    }
+
+
+def _among(ids: np.ndarray, rows: Positions) -> np.ndarray:
+    return np.isin(ids, ids_of({slot: rows[slot] for slot in rows}))
+
+
+def _same_files(table: str, mine: Mapping[str, Positions], other: Mapping[str, Positions]) -> list[ConflictRecord]:
+    """A1 and A3: an update of theirs and a delete or update of ours in one file."""
+    found = []
+    for cause in ("delete", "update"):
+        rule = cell(APPEND_TABLES, "update", cause)
+        for slot in sorted(other.get("update", {}).keys() & mine.get(cause, {}).keys()):
+            here, there = len(mine[cause][slot]), len(other["update"][slot])
+            words = (f"{here:,} rows {cause}d", f"{there:,} rows updated")
+            found.append(ConflictRecord(table, "rows", rule, *words, row=f"file of slot {slot}"))
+    return found
+
+
+def _inserts(
+    table: str, meets: tuple[str, ...], other: Mapping[str, Positions], new: list[Part]
+) -> list[ConflictRecord]:
+    """X: theirs deleted or updated by a predicate, and ours has rows that it never saw."""
+    inserted = f"{sum(part.rows for part in new):,} rows inserted"
+    found = []
+    for cause in meets:
+        rows = sum(map(len, other[cause].values()))
+        found.append(ConflictRecord(table, "rows", f"{cause}/insert", inserted, f"{rows:,} rows {cause}d"))
+    return found
+
+
+def _replayed(ours: Side, theirs: Side) -> Replay:
+    """Theirs' delta on ours, as if nobody had changed the same row."""
+    replay = Replay(theirs.head.table_id)
+    for slot, cause in theirs.placed.items():
+        if slot in ours.head.parts:
+            continue
+        replay.placed.setdefault(cause, []).append(theirs.head.parts[slot])
+        left = theirs.head.dead.get(slot, BitMap()) - ours.head.dead.get(slot, BitMap())
+        for why, rows in theirs.causes.get(slot, {}).items():
+            replay.kill(why, {slot: rows & left})
+            left = left - rows
+        replay.kill("delete", {slot: left})
+    for cause, slots in theirs.gone.items():
+        for slot, rows in slots.items():
+            if slot in theirs.head.parts:
+                replay.kill(cause, {slot: rows - ours.head.dead.get(slot, BitMap())})
+            elif slot in ours.head.parts:
+                replay.removed.setdefault(cause, set()).add(slot)
+    for slot, rows in theirs.back.items():
+        revived = rows & ours.head.dead.get(slot, BitMap())
+        if revived:
+            replay.revived[slot] = revived
+    for scope in theirs.scopes:
+        covered = {slot for slot, part in ours.head.parts.items() if scope.covers(part)}
+        replay.removed.setdefault("overwrite", set()).update(covered - theirs.head.parts.keys())
+    once: set[int] = set()
+    for slots_removed in replay.removed.values():  # a slot has one event, whatever the number of its classes
+        slots_removed -= once
+        once |= slots_removed
+    return replay

@@ -1,0 +1,242 @@
+"""What one side did to the rows of an append table since the base, as sets of slots and positions.
+
+A side's delta is the difference of two states, so what was done and undone is nothing. Only the *class* of what is gone
+or new is read from the events in between: the last one that touched a row decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from pyroaring import BitMap
+
+from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.records import TableDelta
+from anabranch.model.state import TableState
+from anabranch.storage.row_ids import by_slot
+
+Positions = Mapping[int, BitMap]
+"""Slot -> positions."""
+Origins = Callable[[Part], np.ndarray]
+"""The origin of every row of a part that has them; nothing else of a part is ever read here."""
+
+_CLASS_OF_LOSS = {"restore": "delete", "insert": "delete", "compaction": "delete"}
+_CLASS_OF_GAIN = {"restore": "insert", "delete": "insert"}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an overwrite replaced: the partitions that agree with `values`, or the `partitions` listed."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    partitions: frozenset[str] | None = None
+
+    def covers(self, part: Part) -> bool:
+        if self.partitions is not None:
+            return part.partition in self.partitions
+        have = part.partition_values
+        return all(have.get(name) == value for name, value in self.values.items())
+
+
+@dataclass(frozen=True)
+class Side:
+    """`gone`: class -> base rows that are not visible any more. `placed`: slot -> class, of slots that the base lacks.
+
+    `back`: rows of the base's slots that were dead there and are visible now. `scopes`: overwrites that still stand.
+    """
+
+    base: TableState
+    head: TableState
+    gone: Mapping[str, Positions]
+    placed: Mapping[int, str]
+    back: Positions
+    causes: Mapping[int, Mapping[str, BitMap]]
+    scopes: tuple[Scope, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.placed or self.back or self.scopes or any(self.gone.values()))
+
+    def lost(self) -> dict[int, BitMap]:
+        """All base rows that are gone, whatever the class."""
+        return united(self.gone.values())
+
+    def inserted(self) -> list[Part]:
+        """Parts with rows that are new since the base; updated versions of such rows are still new rows."""
+        found = []
+        for slot, cause in self.placed.items():
+            part = self.head.parts[slot]
+            updated = self.causes.get(slot, {}).get("update", BitMap())
+            if cause == "insert" and (self.head.dead_in(part) < part.rows or updated):
+                found.append(part)
+        return found
+
+
+def united(many: Iterable[Positions]) -> dict[int, BitMap]:
+    found: dict[int, BitMap] = {}
+    for one in many:
+        for slot, positions in one.items():
+            found[slot] = found[slot] | positions if slot in found else positions
+    return found
+
+
+def common_state(bases: Sequence[TableState]) -> TableState:
+    """What all bases have: a row that one of them lacks counts as new."""
+    if len(bases) == 1:
+        return bases[0]
+    slots = set.intersection(*(set(base.parts) for base in bases))
+    parts = {slot: part for slot, part in bases[0].parts.items() if slot in slots}
+    return TableState(bases[0].table_id, bases[0].position, parts, united(base.dead for base in bases))
+
+
+def disputed(bases: Sequence[TableState], ours: TableState, theirs: TableState) -> dict[int, BitMap]:
+    """Rows on which the bases disagree and the heads, too: each side counts as having changed them."""
+    found = {}
+    for slot in set().union(*(base.parts for base in bases)) if len(bases) > 1 else ():
+        seen = [visible(base, slot) for base in bases]
+        apart = reduce(lambda a, b: a | b, seen) - reduce(lambda a, b: a & b, seen)
+        both = apart & (visible(ours, slot) ^ visible(theirs, slot))
+        if both:
+            found[slot] = both
+    return found
+
+
+def visible(state: TableState, slot: int) -> BitMap:
+    part = state.parts.get(slot)
+    if part is None:
+        return BitMap()
+    rows = BitMap(range(part.rows))
+    dead = state.dead.get(slot)
+    return rows - dead if dead else rows
+
+
+def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], scopes: Sequence[Scope] = ()) -> Side:
+    """`deltas`: the head's events since a version that the base's history shares, oldest first."""
+    removed, placed, causes = _last_causes(deltas)
+    gone: dict[str, dict[int, BitMap]] = {}
+    back: dict[int, BitMap] = {}
+    for slot in base.parts:
+        before, after = base.dead.get(slot), head.dead.get(slot)
+        if slot in head.parts and (before is after or before == after):
+            continue
+        was, now = visible(base, slot), visible(head, slot)
+        if now - was:
+            back[slot] = now - was
+        left = was - now
+        for cause, rows in causes.get(slot, {}).items():
+            _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
+            left = left - rows
+        cause = removed.get(slot, "delete")
+        _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left)
+    new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
+    new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
+    return Side(base, head, gone, new, back, causes, tuple(scopes))
+
+
+def _add(gone: dict[str, dict[int, BitMap]], cause: str, slot: int, rows: BitMap) -> None:
+    if rows:
+        slots = gone.setdefault(cause, {})
+        slots[slot] = slots[slot] | rows if slot in slots else rows
+
+
+def _last_causes(
+    deltas: Iterable[TableDelta],
+) -> tuple[dict[int, str], dict[int, str], dict[int, dict[str, BitMap]]]:
+    """The cause of the last removal and placement of every slot, and of the last kill of every row."""
+    removed: dict[int, str] = {}
+    placed: dict[int, str] = {}
+    causes: dict[int, dict[str, BitMap]] = {}
+    for delta in deltas:
+        for slot in delta.removed:
+            removed[slot] = delta.cause
+        for part in delta.placed:
+            removed.pop(part.slot, None)
+            placed.setdefault(part.slot, delta.cause)
+        for slot, rows in (*delta.killed.items(), *delta.revived.items()):
+            of_slot = causes.setdefault(slot, {})
+            for cause in of_slot:
+                of_slot[cause] = of_slot[cause] - rows
+        for slot, rows in delta.killed.items():
+            of_slot = causes[slot]
+            of_slot[delta.cause] = of_slot.get(delta.cause, BitMap()) | rows
+    return removed, placed, causes
+
+
+# --- row ids and origins ----------------------------------------------------------------------------------------------
+
+
+def ids_of(rows: Positions) -> np.ndarray:
+    """Row ids, in order."""
+    pieces = [
+        np.asarray(rows[slot].to_array(), dtype=np.int64) | np.int64(slot << POSITION_BITS)
+        for slot in sorted(rows)
+        if rows[slot]
+    ]
+    return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+
+
+def origins_of(ids: np.ndarray, parts: Mapping[int, Part], origins: Origins) -> np.ndarray:
+    """The origin of every row: itself, unless its part says otherwise."""
+    found = ids.copy()
+    slots = ids >> POSITION_BITS
+    for slot in np.unique(slots):
+        part = parts[int(slot)]
+        if part.has_origin:
+            here = slots == slot
+            found[here] = origins(part)[ids[here] & ((1 << POSITION_BITS) - 1)]
+    return found
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The live rows of a side's updated parts: sorted origins, and the ids that they have now."""
+
+    origin: np.ndarray
+    id: np.ndarray
+
+    def find(self, origins: np.ndarray) -> np.ndarray:
+        """The current id of every origin; -1: none of these parts has it."""
+        if not len(self.origin):
+            return np.full(len(origins), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.origin, origins), len(self.origin) - 1)
+        found: np.ndarray = np.where(self.origin[at] == origins, self.id[at], -1)
+        return found
+
+
+def versions(side: Side, origins: Origins) -> Versions:
+    """Reads the origins of the parts that updates placed since the base."""
+    ids, found = [], []
+    for slot in side.placed:
+        part = side.head.parts[slot]
+        if part.has_origin:
+            live = ids_of({slot: visible(side.head, slot)})
+            ids.append(live)
+            found.append(origins_of(live, side.head.parts, origins))
+    if not ids:
+        return Versions(np.empty(0, np.int64), np.empty(0, np.int64))
+    origin, id = np.concatenate(found), np.concatenate(ids)
+    order = np.argsort(origin, kind="stable")
+    return Versions(origin[order], id[order])
+
+
+def settled_classes(side: Side, origins: Origins) -> Side:
+    """Rows that were updated and whose new version is gone as well are not updated: they have the last loss's class.
+
+    Nothing is read unless an updated version can be gone."""
+    updated = side.gone.get("update", {})
+    placed = [part for slot in side.placed if (part := side.head.parts[slot]).has_origin]
+    live = sum(part.rows - side.head.dead_in(part) for part in placed)
+    if live == sum(map(len, updated.values())):
+        return side
+    ids = ids_of(updated)
+    current = versions(side, origins).find(origins_of(ids, side.base.parts, origins))
+    gone = {cause: dict(slots) for cause, slots in side.gone.items() if cause != "update"}
+    for slot, rows in by_slot(ids[current >= 0]).items():
+        _add(gone, "update", slot, rows)
+    for slot, rows in by_slot(ids[current < 0]).items():
+        _add(gone, "overwrite" if side.scopes else "delete", slot, rows)
+    return replace(side, gone=gone)

@@ -1,0 +1,123 @@
+"""Contests settled by values: rows that both sides changed, compared column by column with the base.
+
+A side whose row equals the base did not change it. Under `row` two real changes conflict unless they are equal; under
+`cell` they combine where no column was changed on both sides to different values. A change against a loss conflicts.
+What still conflicts goes to the side that the user chose, if one was chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.branching.row_merge import Contest, Detect
+from anabranch.model.conflict import ConflictRecord
+
+Choice = Literal["ours", "theirs"]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """`ours_dies`, `theirs_dies`: versions to kill. `combined`: rows to write anew, for the contest's `places`."""
+
+    ours_dies: np.ndarray
+    theirs_dies: np.ndarray
+    combined: pa.Table
+    places: np.ndarray
+    conflicts: tuple[ConflictRecord, ...]
+
+
+def chosen(contest: Contest, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+    """The versions that die when one side takes every row, without looking at values."""
+    nothing = np.empty(0, np.int64)
+    return (nothing, contest.theirs) if choice == "ours" else (contest.ours, nothing)
+
+
+def settle(
+    table: str,
+    contest: Contest,
+    base: pa.Table,
+    ours: pa.Table,
+    theirs: pa.Table,
+    detect: Detect,
+    choice: np.ndarray,
+) -> Settled:
+    """The tables hold the contest's rows in order, NULL where a row is gone. `choice`: '' or a side, for every row."""
+    here, there = contest.ours >= 0, contest.theirs >= 0
+    changed_here = np.zeros(len(contest), bool)
+    changed_there = np.zeros(len(contest), bool)
+    clash = np.zeros(len(contest), bool)
+    differ = np.zeros(len(contest), bool)
+    combined, cells = [], []
+    for name in base.column_names:
+        before, mine, other = (_array(side, name) for side in (base, ours, theirs))
+        moved_here, moved_there = _unequal(before, mine), _unequal(before, other)
+        apart = _unequal(mine, other)
+        changed_here |= moved_here
+        changed_there |= moved_there
+        differ |= apart
+        cell_clash = moved_here & moved_there & apart
+        clash |= cell_clash
+        cells.append(cell_clash)
+        combined.append(pc.if_else(pa.array(moved_there), other, mine))
+
+    both = here & there
+    against_loss = (here & ~there & changed_here) | (there & ~here & changed_there)
+    fights = both & changed_here & changed_there & (clash if detect == "cell" else differ)
+    conflict = against_loss | fights
+    open_ = conflict & (choice == "")
+    ours_wins = (conflict & (choice == "ours")) | (both & ~conflict & ~changed_there)
+    ours_wins |= here & ~there & conflict & (choice == "ours")
+    merges = both & ~conflict & changed_here & changed_there & differ
+    theirs_wins = both & ~conflict & ~ours_wins & ~merges | (conflict & (choice == "theirs"))
+    lost_unchanged = ~both & ~conflict  # a loss against a row that only looked changed
+
+    ours_dies = here & (theirs_wins | merges | (lost_unchanged & ~there))
+    theirs_dies = there & (ours_wins | merges | (lost_unchanged & ~here))
+    places = np.flatnonzero(merges)
+    rows = pa.table(combined, names=base.column_names).take(pa.array(places))
+    records = [_record(table, contest, at, base, ours, theirs, cells, detect) for at in np.flatnonzero(open_).tolist()]
+    return Settled(contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, tuple(records))
+
+
+def _array(table: pa.Table, name: str) -> pa.Array:
+    return table.column(name).combine_chunks()
+
+
+def _unequal(one: pa.Array, other: pa.Array) -> np.ndarray:
+    """Row by row, NULL equal to NULL and NaN to NaN."""
+    if pa.types.is_nested(one.type):
+        return np.array([a != b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], dtype=bool)
+    same = pc.fill_null(pc.equal(one, other), False)
+    same = pc.or_(same, pc.and_(pc.is_null(one), pc.is_null(other)))
+    if pa.types.is_floating(one.type):
+        nan = pc.and_(pc.fill_null(pc.is_nan(one), False), pc.fill_null(pc.is_nan(other), False))
+        same = pc.or_(same, nan)
+    return ~np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _record(
+    table: str,
+    contest: Contest,
+    at: int,
+    base: pa.Table,
+    ours: pa.Table,
+    theirs: pa.Table,
+    cells: list[np.ndarray],
+    detect: Detect,
+) -> ConflictRecord:
+    def row(side: pa.Table) -> dict[str, Any]:
+        values: dict[str, Any] = side.slice(at, 1).to_pylist()[0]
+        return values
+
+    here, there = contest.ours[at] >= 0, contest.theirs[at] >= 0
+    rule = "update/update" if here and there else "delete/update" if here else "update/delete"
+    if detect == "cell" and here and there:
+        names = [name for name, clash in zip(base.column_names, cells, strict=True) if clash[at]]
+        rule = f"update/update of {', '.join(names)}"
+    mine, other = row(ours) if here else "deleted", row(theirs) if there else "deleted"
+    return ConflictRecord(table, "row", rule, mine, other, row(base), int(contest.base[at]))
