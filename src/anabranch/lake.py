@@ -12,7 +12,7 @@ from urllib.parse import quote
 from anabranch import commands
 from anabranch.commands.result import Result
 from anabranch.commands.session import Ref, Session, Shared, as_ref
-from anabranch.errors import NotALake, Refused
+from anabranch.errors import InvalidOption, NotALake, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Branch, Commit, Tag
 from anabranch.options import Limits
@@ -20,6 +20,9 @@ from anabranch.options import Limits
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from anabranch.commands.merge_branch import MergeReport
+    from anabranch.commands.table_merge import Wishes
+    from anabranch.model.conflict import ConflictRecord
     from anabranch.table import Table
 
 CATALOG_FILE = "catalog.db"
@@ -70,6 +73,19 @@ def _embedded(files: Any, *, create: bool) -> str:
         if root.exists() and any(root.iterdir()):
             raise NotALake(str(root), "the folder holds other things; choose an empty or new one")
     return f"sqlite:///{quote(str(root / CATALOG_FILE), safe='/')}"
+
+
+def _wishes(detect: str | None, resolve: str | None, tables: Mapping[str, str] | None) -> Wishes:
+    from anabranch.commands.table_merge import Wishes
+
+    sides = {"resolve": resolve, **{f"resolve of {name}": side for name, side in (tables or {}).items()}}
+    for name, side in sides.items():
+        if side is not None and side.lower() not in ("ours", "theirs"):
+            raise InvalidOption(name, side, "'ours' or 'theirs'")
+    if detect is not None and detect.lower() not in ("file", "row", "cell"):
+        raise InvalidOption("detect", detect, "'file', 'row' or 'cell'")
+    lowered = {name.lower(): side.lower() for name, side in (tables or {}).items()}
+    return Wishes(detect and detect.lower(), resolve and resolve.lower(), lowered)  # type: ignore[arg-type]
 
 
 class Lake:
@@ -162,6 +178,55 @@ class Lake:
     def log(self, ref: str | int | None = None, limit: int | None = None) -> list[Commit]:
         """Commits, newest first."""
         return self._session.catalog.log(self._session.resolve(ref), limit)
+
+    # --- merging ------------------------------------------------------------------------------------------------------
+
+    def merge(
+        self,
+        theirs: str,
+        into: str | None = None,
+        *,
+        detect: str | None = None,
+        resolve: str | None = None,
+        resolve_tables: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+    ) -> MergeReport:
+        """Merges a branch, a tag or `branch@version` into this branch, or `into` another, as one commit.
+
+        Raises MergeConflict with `.conflicts` if the law does not allow it; `dry_run` reports them instead.
+        """
+        from anabranch.commands.merge_branch import merge_branch
+
+        on = self if into is None else self.on(into)
+        return merge_branch(on._session, theirs, _wishes(detect, resolve, resolve_tables), dry_run=dry_run)
+
+    def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> list[ConflictRecord]:
+        """Every conflict that a merge would meet; none if it would pass."""
+        return list(self.merge(theirs, into, detect=detect, dry_run=True).conflicts)
+
+    def cherry_pick(
+        self, commit: str | int, *, resolve: str | None = None, detect: str | None = None, dry_run: bool = False
+    ) -> MergeReport:
+        """Does on this branch what one commit (an id, a version, or `branch@version`) did."""
+        from anabranch.commands.merge_branch import cherry_pick
+
+        wishes = _wishes(detect, resolve, None)
+        return cherry_pick(self._session, self._commit(commit), wishes, dry_run=dry_run)
+
+    def revert(
+        self, commit: str | int, *, resolve: str | None = None, detect: str | None = None, dry_run: bool = False
+    ) -> MergeReport:
+        """Undoes what one commit did, as a new commit."""
+        from anabranch.commands.merge_branch import revert
+
+        wishes = _wishes(detect, resolve, None)
+        return revert(self._session, self._commit(commit), wishes, dry_run=dry_run)
+
+    def _commit(self, ref: str | int) -> Commit:
+        if isinstance(ref, int) or "@" in ref or ref.isdigit():
+            at = self._session.resolve(int(ref) if isinstance(ref, str) and ref.isdigit() else ref)
+            return self._session.catalog.commit_at(at)
+        return self._session.catalog.commit_by_id(ref)
 
     # --- databases and tables -----------------------------------------------------------------------------------------
 

@@ -133,6 +133,7 @@ CASES = [
     Case("renames in a ring", "a:int, b:int", "x@a:int, b:int", "b@a:int, a@b:int", "b@a:int, a@b:int"),
     Case("half a swap", "a:int, b:int", "b@a:int, x@b:int", "a:int, y@b:int", "b@a:int, y@b:int"),
     Case("half a swap undone", "a:int, b:int", "b@a:int, a@b:int", "a:int, c@b:int", "b@a:int, c@b:int"),
+    Case("a reserved name", "a:int", "a:bigint", "a:int, _Kind:int", rules="names", both=True),
     Case("physical names that differ in case", "a:int", "a:int, v:int", "a:int, w@V:int", rules="names", both=True),
     # drop
     Case("both drop one", "a:int, b:int", "a:int", "a:int", "a:int"),

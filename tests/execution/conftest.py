@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import anabranch
 import pytest
-from anabranch.options import Limits
 
+import anabranch
+from anabranch.options import Limits
 from tests.execution.states import build_all
 
 HUGE = 1 << 60

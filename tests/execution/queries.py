@@ -20,10 +20,12 @@ CONSTANTS = {
     "i": ["0", "3", "-5", "NULL", "2147483647", "3000000000", "1.5", "'3'", "3S", "2.0D"],
     "w": ["0", "20", "2147483647", "2147483648", "-2147483649", "9223372036854775807", "40.5", "NULL"],
     "d": ["3", "3.00", "2.999", "40", "-1.5", "123456789012.25", "NULL"],
-    "f": ["0", "0.1D", "CAST(0.1 AS FLOAT)", "CAST('NaN' AS DOUBLE)", "CAST('-Infinity' AS DOUBLE)", "16777217", "2.5", "-0.0D"],
+    "f": ["0", "0.1D", "CAST(0.1 AS FLOAT)", "CAST('NaN' AS DOUBLE)", "CAST('-Infinity' AS DOUBLE)", "16777217",
+          "2.5", "-0.0D"],
     "n": ["TIMESTAMP_NTZ '2020-01-05 00:00:00'", "TIMESTAMP_NTZ '2020-01-05 00:00:01'", "DATE '2020-01-20'", "NULL",
           "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'", "'2020-01-10'"],
-    "t": ["TIMESTAMP '2020-01-05 00:00:00'", "TIMESTAMP '2020-01-05 00:00:00+05:00'", "DATE '2020-01-20'", "'2020-01-10 12:00:00'"],
+    "t": ["TIMESTAMP '2020-01-05 00:00:00'", "TIMESTAMP '2020-01-05 00:00:00+05:00'", "DATE '2020-01-20'",
+          "'2020-01-10 12:00:00'"],
     "s": ["'a'", "'s1'", "''", "'é'", "'zz'", "'s2 long text'", "NULL", "'Ünïcode'"],
     "added": ["7", "8", "0", "NULL", "7L"],
     "word": ["'dflt'", "'x'", "NULL", "'d'"],
@@ -121,12 +123,18 @@ def predicate(rng: random.Random, alias: str = "", depth: int = 2) -> str:
 def query(rng: random.Random) -> str:
     """A SELECT of one text column."""
     one, two = predicate(rng, "a"), predicate(rng, "b")
-    on = rng.choice(["a.id = b.id", "a.i = b.i", "a.p = b.p AND a.id < b.id", f"a.id = b.id AND {two}", f"a.id = b.id AND {one}"])
-    join = rng.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", "CROSS JOIN"])
+    on = rng.choice(
+        ["a.id = b.id", "a.i = b.i", "a.p = b.p AND a.id < b.id", f"a.id = b.id AND {two}", f"a.id = b.id AND {one}"]
+    )
+    join = rng.choice(
+        ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", "CROSS JOIN"]
+    )
     condition = "" if join == "CROSS JOIN" else f"ON {on}"
     left = "a.id, a.i, a.w, a.f"
     both = left if join in ("LEFT SEMI JOIN", "LEFT ANTI JOIN") else f"{left}, b.id, b.n, b.s"
-    where_both = one if "SEMI" in join or "ANTI" in join else rng.choice([one, two, f"{one} AND {two}", f"{one} OR {two}"])
+    where_both = (
+        one if "SEMI" in join or "ANTI" in join else rng.choice([one, two, f"{one} AND {two}", f"{one} OR {two}"])
+    )
     bare = predicate(rng)
     return rng.choice(
         [
@@ -140,13 +148,17 @@ def query(rng: random.Random) -> str:
             f"SELECT {_text('p, count(*), max(i)')} FROM {{b}} WHERE {bare} GROUP BY p HAVING count(*) > 1",
             f"SELECT {_text('*')} FROM (SELECT id, i, s, row_number() OVER (PARTITION BY s ORDER BY id, i, w, f) AS r "
             f"FROM {{a}}) WHERE r = 1 AND (i > 3 OR s = 's1')",
-            f"SELECT {_text('*')} FROM (SELECT id, s, added FROM {{a}} WHERE {bare} ORDER BY id, s, i LIMIT 5) WHERE added = 7",
+            f"SELECT {_text('*')} FROM "
+            f"(SELECT id, s, added FROM {{a}} WHERE {bare} ORDER BY id, s, i LIMIT 5) WHERE added = 7",
             f"WITH c AS (SELECT * FROM {{a}} WHERE {bare}), e AS (SELECT * FROM c) "
             f"SELECT {_text('c.id, e.id')} FROM c JOIN e ON c.id = e.id WHERE {predicate(rng, 'c')}",
             f"SELECT {_text('a.id')} FROM {{a}} AS a WHERE {one} AND a.id IN (SELECT b.id FROM {{b}} AS b WHERE {two})",
-            f"SELECT {_text('a.id')} FROM {{a}} AS a WHERE NOT EXISTS (SELECT 1 FROM {{b}} AS b WHERE b.id = a.id AND {two})",
-            f"SELECT {_text('a.id, (SELECT max(b.i) FROM {b} AS b WHERE b.id = a.id AND ' + two + ')')} FROM {{a}} AS a WHERE {one}",
-            f"SELECT {_text('id, s')} FROM {{a}} WHERE {bare} UNION ALL SELECT {_text('id, s')} FROM {{b}} WHERE {predicate(rng)}",
+            f"SELECT {_text('a.id')} FROM {{a}} AS a WHERE NOT EXISTS "
+            f"(SELECT 1 FROM {{b}} AS b WHERE b.id = a.id AND {two})",
+            f"SELECT {_text(f'a.id, (SELECT max(b.i) FROM {{b}} AS b WHERE b.id = a.id AND {two})')} "
+            f"FROM {{a}} AS a WHERE {one}",
+            f"SELECT {_text('id, s')} FROM {{a}} WHERE {bare} UNION ALL "
+            f"SELECT {_text('id, s')} FROM {{b}} WHERE {predicate(rng)}",
         ]
     )  # fmt: skip
 

@@ -217,7 +217,8 @@ def added_nested_columns(lake: Lake, name: str) -> None:
     defaults = {
         "bin": "BINARY DEFAULT X'00FF'", "a": "ARRAY<INT> DEFAULT array(1, 2)", "a0": "ARRAY<STRING> DEFAULT array()",
         "an": "ARRAY<INT> DEFAULT array(1, NULL)", "m": "MAP<STRING,INT> DEFAULT map('a', 1)",
-        "m0": "MAP<STRING,INT> DEFAULT map()", "st": "STRUCT<a: INT, b: STRING> DEFAULT named_struct('a', 1, 'b', NULL)",
+        "m0": "MAP<STRING,INT> DEFAULT map()",
+        "st": "STRUCT<a: INT, b: STRING> DEFAULT named_struct('a', 1, 'b', NULL)",
     }  # fmt: skip
     add_columns(lake, name, defaults)
     lake.table(name).delete("id IN (3, 101)")
@@ -287,7 +288,8 @@ EXTREMES: dict[str, list[object]] = {
     "string": ["", "é", "日本 😀", "\uffff", "a" * 300, "\t\n'\"`\\", "\x00"],
     "binary": [b"", b"\x00\xff", b"x" * 300],
     "boolean": [True, False],
-    "date": [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1969, 12, 31)],
+    "date": [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1582, 10, 4), dt.date(1582, 10, 15),
+             dt.date(1969, 12, 31)],
     "timestamp": [
         dt.datetime(1, 1, 1, tzinfo=UTC),
         dt.datetime(9999, 12, 31, 23, 59, 59, 999999, UTC),
@@ -310,7 +312,9 @@ EXTREMES: dict[str, list[object]] = {
         {"a": {"b": None}, "d": dt.datetime(2020, 1, 1, tzinfo=UTC)},
         {"a": {"b": {"c": Decimal("1.0000000001")}}, "d": None},
     ],
-    "array<struct<k:int,v:map<string,bigint>>>": [[], [None, {"k": 1, "v": [("z", 2**63 - 1)]}, {"k": None, "v": None}]],
+    "array<struct<k:int,v:map<string,bigint>>>": [
+        [], [None, {"k": 1, "v": [("z", 2**63 - 1)]}, {"k": None, "v": None}],
+    ],
 }  # fmt: skip
 
 
@@ -365,7 +369,9 @@ def nested_evolution(lake: Lake, name: str) -> None:
 
     def write(first: int) -> None:
         schema = table.schema
-        made = [_made(field.type, random.Random(f"{first} {row} {field.name}")) for row in range(20) for field in schema]
+        made = [
+            _made(field.type, random.Random(f"{first} {row} {field.name}")) for row in range(20) for field in schema
+        ]
         width = len(schema)
         table.write(pa.table([pa.array(made[i::width], f.type) for i, f in enumerate(schema)], schema=schema))
 
@@ -437,8 +443,8 @@ def partitioned_evolved(lake: Lake, name: str) -> None:
     table.delete("slot = 2")
 
 
-ODD_NAMES = ["a b", "a.b", "ключ", "slot", "SELECT", "ba`ck", "{brace}", "x;y", "a,b", "(p)", "_position", "_words", "日=本",
-             "_slot", "per%cent", "'quote\"", "a=b", "\\back", "id", "#", "😀"]  # fmt: skip
+ODD_NAMES = ["a b", "a.b", "ключ", "slot", "SELECT", "ba`ck", "{brace}", "x;y", "a,b", "(p)", "_position", "_words",
+             "日=本", "_slot", "per%cent", "'quote\"", "a=b", "\\back", "id", "#", "😀"]  # fmt: skip
 
 
 @state

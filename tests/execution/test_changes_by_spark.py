@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-import anabranch
 import pytest
+
+import anabranch
 from anabranch.errors import AnabranchError, NullViolation, ValueOutOfRange
 from anabranch.execution.reader import read_table
 from anabranch.options import Limits
-
 from tests.execution.conftest import HUGE, WAYS
 from tests.execution.plans import plan_of
 from tests.execution.queries import make_tables, predicate

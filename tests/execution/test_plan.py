@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import random
 
-import anabranch
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+import anabranch
 from anabranch.errors import ExpressionError
 from anabranch.execution.plan import ScanPlan, TableView, bundles, choose_paths, plan_scan
 from anabranch.execution.predicate import Predicate
@@ -18,10 +22,6 @@ from anabranch.model.types import INT
 from anabranch.options import Limits
 from anabranch.storage.files import Files
 from anabranch.storage.row_ids import by_slot
-from hypothesis import given
-from hypothesis import strategies as st
-from pyroaring import BitMap
-
 from tests.execution.plans import plan_of
 from tests.execution.queries import make_tables, predicate
 from tests.execution.rows import rows
@@ -56,7 +56,7 @@ def test_ways(sizes, dead, limits, local, bundled, native, masked):
 def test_kernels_read_what_spark_cannot_open():
     paths = choose_paths(plan_for([100, 200], [1]), Limits(small_part=0, local_scan=-1), native=False)
     assert [part.slot for part in paths.bundled] == [0, 1]
-    assert not (paths.local or paths.native or paths.masked)
+    assert paths.local == paths.native == paths.masked == ()
 
 
 @given(

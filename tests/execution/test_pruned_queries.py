@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-import anabranch
 import pytest
+
+import anabranch
 from anabranch.options import Limits
 from anabranch.sql.frames import plans_of
 from anabranch.sql.query import prepare
-
 from tests.execution.conftest import WAYS
 from tests.execution.queries import make_tables, query
 

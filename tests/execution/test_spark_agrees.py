@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import anabranch
 import pyarrow as pa
 import pytest
+
+import anabranch
 from anabranch.execution import masks
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
@@ -13,7 +14,6 @@ from anabranch.execution.spark_scan import scan_frame
 from anabranch.execution.spark_types import from_spark
 from anabranch.model.part import row_groups
 from anabranch.options import Limits
-
 from tests.execution.conftest import WAYS
 from tests.execution.plans import plan_of, ways_of
 from tests.execution.rows import rows

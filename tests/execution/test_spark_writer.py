@@ -6,6 +6,7 @@ import datetime as dt
 import re
 
 import pytest
+
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
@@ -19,7 +20,6 @@ from anabranch.errors import (
 from anabranch.execution import failures
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
-
 from tests.execution.conftest import WAYS
 from tests.execution.plans import plan_of
 from tests.execution.rows import rows
@@ -149,14 +149,14 @@ def test_one_part_for_each_partition(new_lake):
 def test_created_types(new_lake):
     lake = new_lake()
     lake.sql(
-        "CREATE TABLE d.c AS SELECT CAST(1 AS TINYINT) a, 1S b, 1 c, 1L d, CAST(1 AS FLOAT) e, 1D f, 1.50 g, 'x' h, X'00' i, "
-        "true j, DATE '2020-01-01' k, TIMESTAMP '2020-01-01 00:00:00Z' l, TIMESTAMP_NTZ '2020-01-01 00:00:00' m, "
+        "CREATE TABLE d.c AS SELECT CAST(1 AS TINYINT) a, 1S b, 1 c, 1L d, CAST(1 AS FLOAT) e, 1D f, 1.50 g, 'x' h, "
+        "X'00' i, true j, DATE '2020-01-01' k, TIMESTAMP '2020-01-01 00:00:00Z' l, TIMESTAMP_NTZ '2020-01-01 00:00:00' m, "
         "array(1, NULL) n, map('a', 1L) o, named_struct('x', 1, 'y z', named_struct('d', DATE '2020-01-01')) p"
     )
     types = [row.type for row in lake.table("d.c").describe()]
     assert types == [
-        "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(3,2)", "string", "binary", "boolean", "date",
-        "timestamp", "timestamp_ntz", "array<int>", "map<string,bigint>", "struct<x:int,`y z`:struct<d:date>>",
+        "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(3,2)", "string", "binary", "boolean",
+        "date", "timestamp", "timestamp_ntz", "array<int>", "map<string,bigint>", "struct<x:int,`y z`:struct<d:date>>",
     ]  # fmt: skip
     native = new_lake(WAYS["native"])
     assert rows(native.sql("SELECT * FROM d.c").toArrow()) == rows(lake.table("d.c").to_arrow())
@@ -185,8 +185,8 @@ def test_time_zones(new_lake, conf, way):
     table.write({"id": [1], "t": [utc], "n": [wall], "d": [wall.date()], "s": [{"t": utc}]})
     lake.sql("INSERT INTO d.z SELECT id + 1, t, n, d, s FROM d.z")
     lake.sql(
-        "INSERT INTO d.z SELECT 3, TIMESTAMP '2021-03-28 02:30:00Z', TIMESTAMP_NTZ '2021-03-28 02:30:00', DATE '2021-03-28', "
-        "named_struct('t', TIMESTAMP '2021-03-28 02:30:00Z')"
+        "INSERT INTO d.z SELECT 3, TIMESTAMP '2021-03-28 02:30:00Z', TIMESTAMP_NTZ '2021-03-28 02:30:00', "
+        "DATE '2021-03-28', named_struct('t', TIMESTAMP '2021-03-28 02:30:00Z')"
     )
     table.add_column("t2", "TIMESTAMP", default="TIMESTAMP '2021-03-28 02:30:00Z'")
     found = table.to_arrow()
@@ -214,12 +214,13 @@ def test_literals_mean_the_same_for_skipping_and_filtering(new_lake, conf, liter
 def test_our_errors_come_back_as_themselves():
     text = (
         "Job aborted: org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
-        '  File "x.py", line 3, in f\nanabranch.errors.ValueOutOfRange: a value does not fit column \'a b\' of type int: 3.\n\n'
-        "\tat org.apache.spark.Foo\nCaused by: anabranch.errors.NullViolation: column 'x' is NOT NULL.\n\n\tat y"
+        "  File 'x.py', line 3, in f\n"
+        "anabranch.errors.ValueOutOfRange: a value does not fit column 'a b' of type int: the value is 3.\n\n"
+        "\tat org.apache.spark.Foo\n\tat org.apache.spark.Bar\n"
     )
     found = failures.translated(Exception(text))
-    assert isinstance(found, (ValueOutOfRange, NullViolation))
-    assert "\tat" not in str(found)
+    assert type(found) is ValueOutOfRange
+    assert str(found) == "a value does not fit column 'a b' of type int: the value is 3."
 
 
 def test_not_null_fields(new_lake):
@@ -228,7 +229,7 @@ def test_not_null_fields(new_lake):
     lake.create_table("d.n", "id INT, st STRUCT<a: INT, b: STRING NOT NULL>, l ARRAY<STRUCT<c: INT NOT NULL>>")
     lake.table("d.n").write({"id": [1], "st": [None], "l": [[None]]})
     lake.sql("INSERT INTO d.n SELECT id, IF(id = 3, NULL, named_struct('a', 1, 'b', 'x')), NULL FROM range(2, 4)")
-    with pytest.raises(NullViolation, match="'st.b'"):
+    with pytest.raises(NullViolation, match=r"'st\.b'"):
         lake.sql("INSERT INTO d.n (st) SELECT named_struct('a', 1, 'b', CAST(NULL AS STRING)) FROM range(2)")
     found = lake.table("d.n").to_arrow().sort_by("id").to_pylist()
     assert [row["st"] for row in found] == [None, {"a": 1, "b": "x"}, None]

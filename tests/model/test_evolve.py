@@ -1,6 +1,7 @@
 """Column changes, each a row: a schema, a change, and the schema after it or the error.
 
-A schema is written as `label:type`, columns separated by `; `; `~physical` where it differs, `!` for NOT NULL, `=default`.
+A schema is written as `label:type`, columns separated by `; `; then `~physical` where it differs, `!` for NOT NULL,
+and `=default`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from anabranch.errors import AlreadyExists, InvalidName, NotFound, Refused, SchemaError
 from anabranch.model import evolve
 from anabranch.model.evolve import Place
@@ -22,7 +24,11 @@ def schema(text, **more):
     columns = []
     for part in text.split("; "):
         label, type_, physical, null, default = re.fullmatch(r"([\w ]+):([^~!=]+)(~\w+)?(!)?(=.*)?", part).groups()
-        columns.append(Column(label, parse_type(type_), (physical or "~" + label)[1:], not null, None, None, default and default[1:]))
+        columns.append(
+            Column(
+                label, parse_type(type_), (physical or "~" + label)[1:], not null, None, None, default and default[1:]
+            )
+        )
     return Schema(1, tuple(columns), **more)
 
 
@@ -126,7 +132,8 @@ CASES = {
     "widen field": (widen("s.b.c", "timestamp_ntz"), changed("c:date", "c:timestamp_ntz")),
     "widen field of elements": (widen("l.element.y", "double"), changed("y:float", "y:double")),
     "widen whole struct": (widen("s", "struct<a:bigint,b:struct<c:date>>"), changed("a:int", "a:bigint")),
-    "widen whole array": (widen("l", "array<struct<x:bigint,y:double>>"), changed("x:int,y:float", "x:bigint,y:double")),
+    "widen whole array":
+        (widen("l", "array<struct<x:bigint,y:double>>"), changed("x:int,y:float", "x:bigint,y:double")),
     "widen struct with other fields": (widen("s", "struct<a:bigint,z:struct<c:date>>"), SchemaError),
     "move first": (move("l"), "l:array<struct<x:int,y:float>>; " + changed("l:array<struct<x:int,y:float>>; ", "")),
     "move after": (move("id", "s"), "s:struct<a:int,b:struct<c:date>>; id:int!; " + BASE.split("; ", 2)[2]),

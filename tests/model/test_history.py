@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from anabranch.model.history import Branch, Commit, Position, Segment, lineage, since
 from hypothesis import given
 from hypothesis import strategies as st
+
+from anabranch.model.history import Branch, Commit, Position, Segment, lineage, since
 
 # main at 10; dev forked at 4, now at 8; deep forked from dev at 6; early forked from dev at 2, which is main's history.
 BRANCHES = {

@@ -1,12 +1,12 @@
 """A schema survives the catalog's JSON, and finds its columns by label and by physical name."""
 
 import pytest
-from anabranch.errors import NotFound
-from anabranch.model import types
-from anabranch.model.schema import Column, Schema
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.errors import NotFound
+from anabranch.model import types
+from anabranch.model.schema import Column, Schema
 from tests.model.test_types import LABELS, any_type
 
 TEXT = st.one_of(st.none(), st.text(max_size=4), st.sampled_from(["'it''s'", "NULL", '"', "\\", "日本"]))
@@ -16,7 +16,9 @@ TEXT = st.one_of(st.none(), st.text(max_size=4), st.sampled_from(["'it''s'", "NU
 def schemas(draw):
     labels = draw(st.lists(LABELS, min_size=1, max_size=4, unique_by=str.casefold))
     columns = tuple(
-        Column(label, draw(any_type(1, stored=True)), f"p{place}", draw(st.booleans()), draw(TEXT), draw(TEXT), draw(TEXT))
+        Column(
+            label, draw(any_type(1, stored=True)), f"p{place}", draw(st.booleans()), draw(TEXT), draw(TEXT), draw(TEXT)
+        )
         for place, label in enumerate(labels)
     )
     names = [column.physical for column in columns]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
 from anabranch.model.history import Position
 from anabranch.model.part import Part
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState, advance, difference
-from hypothesis import given
-from hypothesis import strategies as st
-from pyroaring import BitMap
 
 SLOTS = st.integers(0, 4)
 ROWS = 6

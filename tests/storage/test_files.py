@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 
-import anabranch
 import pytest
+
+import anabranch
 from anabranch.errors import StorageError
 from anabranch.options import Limits
 from anabranch.storage.files import Files, local_path

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import resource
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from anabranch.errors import PartCorrupted, PartMissing, StorageFull
 from anabranch.model import types
 from anabranch.model.part import row_groups
@@ -30,7 +32,9 @@ def _small_groups(monkeypatch):
 
 
 def batch(first, count):
-    return pa.table({"a b": pa.array(range(first, first + count), pa.int32()), "s": [f"s{first + i}" for i in range(count)]})
+    return pa.table(
+        {"a b": pa.array(range(first, first + count), pa.int32()), "s": [f"s{first + i}" for i in range(count)]}
+    )
 
 
 def written(files, *sizes, **more):
@@ -43,8 +47,6 @@ def written(files, *sizes, **more):
 
 
 def all_files(files):
-    from pathlib import Path
-
     return [path for path in Path(files.root).rglob("*") if path.is_file()] if Path(files.root).exists() else []
 
 
@@ -154,33 +156,32 @@ class TestBrokenParts:
     @pytest.mark.parametrize("cut", [0, 3, 50], ids=["empty", "tiny", "short"])
     def test_truncated(self, files, cut):
         part = written(files, 5)
-        path = files.path(part.path)
-        data = open(path, "rb").read()[:cut]
-        open(path, "wb").write(data)
+        path = Path(files.path(part.path))
+        path.write_bytes(path.read_bytes()[:cut])
         self.check(files, part, PartCorrupted, "cannot be read")
 
     def test_another_file_in_its_place(self, files):
         part, other = written(files, 5), written(files, 6)
-        open(files.path(part.path), "wb").write(open(files.path(other.path), "rb").read())
+        Path(files.path(part.path)).write_bytes(Path(files.path(other.path)).read_bytes())
         self.check(files, part, PartCorrupted, "holds 6 rows, the catalog says 5")
 
     def test_broken_pages(self, files, monkeypatch):
         monkeypatch.setattr(parquet, "ROW_GROUP", 10_000)
         part = written(files, 5_000)
-        path = files.path(part.path)
-        data = bytearray(open(path, "rb").read())
+        path = Path(files.path(part.path))
+        data = bytearray(path.read_bytes())
         data[4 : len(data) // 2] = b"\xff" * (len(data) // 2 - 4)
-        open(path, "wb").write(bytes(data))
-        with pytest.raises(PartCorrupted, match="'d.t'"):
+        path.write_bytes(data)
+        with pytest.raises(PartCorrupted, match=r"'d\.t'"):
             read_part(files, part, "d.t", ["a_1", "s"])
-        with pytest.raises(PartCorrupted, match="'d.t'"):
+        with pytest.raises(PartCorrupted, match=r"'d\.t'"):
             list(read_groups(files, part, "d.t", ["a_1", "s"]))
 
     def test_a_column_that_is_not_there(self, files):
         """A file of other columns, same number of rows."""
         part = written(files, 5)
         pq.write_table(pa.table({"x": range(5)}), files.path(part.path))
-        with pytest.raises(PartCorrupted, match="'d.t'"):
+        with pytest.raises(PartCorrupted, match=r"'d\.t'"):
             read_part(files, part, "d.t", ["s"])
 
 

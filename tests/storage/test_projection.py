@@ -8,13 +8,14 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from anabranch.model import types
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import Array, Map, Struct, StructField, parse_type
 from anabranch.storage.arrow_types import arrow_schema, file_schema, to_arrow
 from anabranch.storage.projection import convert, project, stored
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 WIDER = {
     types.TINYINT: [types.SMALLINT, types.INT, types.BIGINT, types.DOUBLE, types.Decimal(10, 0)],
@@ -74,7 +75,9 @@ def values(type_):
     if isinstance(type_, Array):
         inner = st.lists(values(type_.element), max_size=3)
     elif isinstance(type_, Map):
-        inner = st.lists(st.tuples(st.text(max_size=2), values(type_.value)), max_size=3, unique_by=lambda pair: pair[0])
+        inner = st.lists(
+            st.tuples(st.text(max_size=2), values(type_.value)), max_size=3, unique_by=lambda pair: pair[0]
+        )
     elif isinstance(type_, Struct):
         inner = st.fixed_dictionaries({field.physical: values(field.type) for field in type_.fields})
     else:
@@ -117,7 +120,9 @@ def test_random_evolutions(data):
     columns.append(Column("null", parse_type("struct<a:int>"), "nothing"))
     count = data.draw(st.integers(0, 4))
     given_ = {c.physical: [data.draw(values(c.type)) for _ in range(count)] for c in written.columns}
-    file = pa.table([pa.array(given_[f.name], f.type) for f in file_schema(written.columns)], file_schema(written.columns))
+    file = pa.table(
+        [pa.array(given_[f.name], f.type) for f in file_schema(written.columns)], file_schema(written.columns)
+    )
     first = data.draw(st.integers(0, count))
     file = file.slice(first)  # offsets of nested slices do not start at 0
     read = file.select(stored(columns, written))

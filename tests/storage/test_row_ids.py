@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from anabranch.model.part import MAX_SLOT
-from anabranch.storage.row_ids import by_slot, kept, row_ids, united, words
 from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
+
+from anabranch.model.part import MAX_SLOT
+from anabranch.storage.row_ids import by_slot, kept, row_ids, united, words
 
 SLOTS = st.sampled_from([0, 1, 2, 77, MAX_SLOT])
 POSITIONS = st.one_of(st.integers(0, 200), st.sampled_from([2**16, 2**31 - 1, 2**31, 2**32 - 1]))
@@ -35,10 +36,10 @@ def test_united(many):
 
     given_ = [grouped(pairs) for pairs in many]
     before = [{slot: set(found) for slot, found in one.items()} for one in given_]
-    found = united(given_)
-    assert {slot: set(p) for slot, p in found.items()} == {
-        slot: {p for s, p in sum(many, []) if s == slot} for slot in {s for s, _ in sum(many, [])}
-    }
+    expected = {}
+    for slot, position in (pair for pairs in many for pair in pairs):
+        expected.setdefault(slot, set()).add(position)
+    assert {slot: set(p) for slot, p in united(given_).items()} == expected
     assert [{slot: set(p) for slot, p in one.items()} for one in given_] == before  # its arguments stay as they were
 
 

@@ -9,6 +9,9 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from anabranch.expressions import Bound, may_match
 from anabranch.model import types
 from anabranch.model.part import column_stats, row_groups
@@ -19,8 +22,6 @@ from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.files import Files
 from anabranch.storage.parquet import Destination
 from anabranch.storage.statistics import MAX_TEXT, bounds_by_label, decode, encode
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 UTC = dt.timezone.utc
 VALUES = {
@@ -127,7 +128,9 @@ def test_times_beyond_the_calendar(tmp_path, type_, numbers):
 def test_row_groups_and_nested_columns(tmp_path):
     schema = Schema(1, (Column("a", types.INT, "a"), Column("s", parse_type("struct<a:int>"), "s")))
     writer = parquet.PartWriter(Destination(Files(str(tmp_path), durable=False), schema), 1)
-    writer.write(pa.table({"a": pa.array([1, 2], pa.int32()), "s": pa.array([{"a": 9}, None], to_arrow(schema.columns[1].type))}))
+    writer.write(
+        pa.table({"a": pa.array([1, 2], pa.int32()), "s": pa.array([{"a": 9}, None], to_arrow(schema.columns[1].type))})
+    )
     part = writer.close()
     assert row_groups(part) == (2,)
     assert list(column_stats(part)) == ["a"]

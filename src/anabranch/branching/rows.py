@@ -181,7 +181,7 @@ def ids_of(rows: Positions) -> np.ndarray:
 
 def origins_of(ids: np.ndarray, parts: Mapping[int, Part], origins: Origins) -> np.ndarray:
     """The origin of every row: itself, unless its part says otherwise."""
-    found = ids.copy()
+    found: np.ndarray = ids.copy()
     slots = ids >> POSITION_BITS
     for slot in np.unique(slots):
         part = parts[int(slot)]

@@ -60,8 +60,9 @@ class _Events:
     killed: dict[int, BitMap] = field(default_factory=dict)
     revived: dict[int, BitMap] = field(default_factory=dict)
 
-    def delta(self, table_id: str, cause: Any) -> TableDelta:
-        return TableDelta(table_id, tuple(self.placed), tuple(self.removed), self.killed, self.revived, cause)
+    def delta(self, table_id: str, cause: Any, version: int) -> TableDelta:
+        placed, removed = tuple(self.placed), tuple(self.removed)
+        return TableDelta(table_id, placed, removed, self.killed, self.revived, cause, version)
 
 
 class States(Objects):
@@ -95,7 +96,8 @@ class States(Objects):
         for version, slot, kill, cause, bitmap, blob in _DEAD_ROWS.rows(self._db.rows, segments, {"table": table_id}):
             events = found.setdefault((version, cause), _Events())
             (events.killed if kill else events.revived)[slot] = decode(bitmap, blob, self._blobs)
-        return [events.delta(table_id, cause) for (_, cause), events in sorted(found.items(), key=lambda item: item[0])]
+        ordered = sorted(found.items(), key=lambda item: item[0])
+        return [events.delta(table_id, cause, version) for (version, cause), events in ordered]
 
     def _advance_states(self, before: Position, after: Position, deltas: Iterable[TableDelta]) -> None:
         """Carries the states at hand over a commit that this process made, without reading it back."""

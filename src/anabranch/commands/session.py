@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anabranch.branching.admit import admit
+from anabranch.branching.admit import Moved, admit
 from anabranch.catalog import Catalog
 from anabranch.errors import NotFound, Refused
 from anabranch.execution.session import SparkHolder
@@ -172,7 +172,15 @@ class Session:
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def commit(self, base: Position, operation: str, message: str, changes: Iterable[Change], **written: Any) -> Commit:
+    def commit(
+        self,
+        base: Position,
+        operation: str,
+        message: str,
+        changes: Iterable[Change],
+        admit: Callable[[CommitRequest, Moved], None] = admit,
+        **written: Any,
+    ) -> Commit:
         """Appends one commit to the session's branch, made against `base`."""
         if base.branch_id != self.branch_id:
             raise Refused("a table opened at another branch or tag cannot be written. Open it on its branch.")

@@ -72,6 +72,18 @@ def since(segments: Lineage, version: int) -> Lineage:
     return tuple(Segment(s.branch_id, max(s.after, version), s.upto) for s in segments if s.upto > version)
 
 
+def shared_version(one: Lineage, other: Lineage) -> int:
+    """The last version up to which two lineages are the same history."""
+    shared = -1
+    for mine, its in zip(reversed(one), reversed(other), strict=False):
+        if mine.branch_id != its.branch_id:
+            break
+        shared = min(mine.upto, its.upto)
+        if mine.upto != its.upto:
+            break
+    return shared
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One version of a branch; newest first in a log."""

@@ -64,6 +64,8 @@ class TableDelta:
     killed: Mapping[int, BitMap] = field(default_factory=dict)
     revived: Mapping[int, BitMap] = field(default_factory=dict)
     cause: Operation = "insert"
+    version: int | None = field(default=None, compare=False)
+    """The commit's, where the delta was read back."""
 
     @property
     def is_empty(self) -> bool:

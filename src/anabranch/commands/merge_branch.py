@@ -1,0 +1,324 @@
+"""MERGE BRANCH, CHERRY PICK, REVERT: what theirs did since the base, replayed on ours as one commit.
+
+1. The base: the best common ancestors in the commit graph (a pick or revert says what it is).
+2. The objects that theirs touched since then, each merged three ways; all conflicts are gathered.
+3. If there are none, one commit with all objects and both parents. If the head moved meanwhile: again from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from anabranch.branching.admit import Moved
+from anabranch.branching.base import merge_bases, reached, reaches
+from anabranch.branching.objects import check_names, merge_database
+from anabranch.commands.result import Result
+from anabranch.commands.session import Session
+from anabranch.commands.table_merge import Positions, TableMerge, TableMerger, Wishes
+from anabranch.errors import CommitConflict, MergeConflict, Refused
+from anabranch.execution.writer import write_parts
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.history import Commit, Position, shared_version
+from anabranch.model.part import Part
+from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
+from anabranch.storage.parquet import ORIGIN
+
+_TRIES = 10
+
+
+@dataclass
+class MergePlan:
+    """What a merge would commit, and every conflict that stands against it."""
+
+    at: Positions
+    databases: list[tuple[DatabaseRecord, tuple[str, ...]]] = field(default_factory=list)
+    tables: dict[str, TableMerge] = field(default_factory=dict)
+    conflicts: list[ConflictRecord] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.databases or self.tables or self.conflicts)
+
+
+@dataclass(frozen=True)
+class MergeReport:
+    """The outcome: `commit` is None if there was nothing new, or it was a dry run."""
+
+    commit: Commit | None
+    plan: MergePlan
+
+    @property
+    def up_to_date(self) -> bool:
+        return self.plan.is_empty
+
+    @property
+    def conflicts(self) -> tuple[ConflictRecord, ...]:
+        return tuple(self.plan.conflicts)
+
+    def result(self) -> Result:
+        if self.up_to_date:
+            return Result(["object", "change", "rows_added", "rows_removed", "status"], [["", "", 0, 0, "up to date"]])
+        status = "preview" if self.commit is None else f"version {self.commit.version}"
+        rows: list[list[Any]] = [[d.name, ", ".join(what), 0, 0, status] for d, what in self.plan.databases]
+        for made in self.plan.tables.values():
+            added = sum(part.rows for delta in made.deltas for part in delta.placed)
+            killed = sum(len(rows) for delta in made.deltas for rows in delta.killed.values())
+            what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
+            rows.append([made.name, what, added, killed, status])
+        return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
+
+    def __str__(self) -> str:
+        return str(self.result())
+
+
+def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
+    """Into the session's branch. A dry run reports conflicts, a real one raises them."""
+    for _ in range(_TRIES):
+        ours = session.head()
+        their_position = session.resolve(theirs)
+        if their_position == ours:
+            raise Refused(f"'{theirs}' is this very state: there is nothing to merge into itself.")
+        at = _points(session, ours, their_position)
+        plan = MergePlan(Positions((), ours, their_position)) if at is None else plan_merge(session, at, wishes)
+        if dry_run or plan.is_empty:
+            return MergeReport(None, plan)
+        _refuse_conflicts(session, plan, theirs, wishes)
+        try:
+            commit = _commit(session, plan, "MERGE BRANCH", f"{theirs} into {_name(session)}", merged=their_position)
+        except CommitConflict:
+            continue
+        return MergeReport(commit, plan)
+    raise CommitConflict(f"the branch '{_name(session)}' kept moving during the merge. Run it again.")
+
+
+def cherry_pick(session: Session, commit: Commit, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
+    """What one commit did, on top of this branch; no merge edge."""
+    return _apply(session, commit, wishes, "CHERRY PICK", dry_run=dry_run, backwards=False)
+
+
+def revert(session: Session, commit: Commit, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
+    """The opposite of what one commit did."""
+    return _apply(session, commit, wishes, "REVERT", dry_run=dry_run, backwards=True)
+
+
+def _apply(
+    session: Session, commit: Commit, wishes: Wishes, verb: str, *, dry_run: bool, backwards: bool
+) -> MergeReport:
+    if commit.version == 0:
+        raise Refused("the first commit of a lake can be neither picked nor reverted.")
+    wishes = replace(wishes, detect=wishes.detect or "row", predicates=False)
+    after = Position(commit.branch_id, commit.version)
+    before = Position(commit.branch_id, commit.version - 1)
+    for _ in range(_TRIES):
+        bases, theirs = ((after,), before) if backwards else ((before,), after)
+        plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
+        if dry_run or plan.is_empty:
+            return MergeReport(None, plan)
+        _refuse_conflicts(session, plan, commit.id[:8], wishes)
+        try:
+            made = _commit(session, plan, verb, f"version {commit.version}: {commit.operation} {commit.message}")
+        except CommitConflict:
+            continue
+        return MergeReport(made, plan)
+    raise CommitConflict(f"the branch '{_name(session)}' kept moving. Run {verb} again.")
+
+
+def _name(session: Session) -> str:
+    return session.catalog.branch_by_id(session.branch_id).name
+
+
+def _points(session: Session, ours: Position, theirs: Position) -> Positions | None:
+    """None: ours has everything of theirs already."""
+    catalog = session.catalog
+    merges = catalog.merges()
+    if reaches(theirs, reached(ours, catalog.branch_by_id, merges), catalog.branch_by_id):
+        return None
+    return Positions(merge_bases(ours, theirs, catalog.branch_by_id, merges), ours, theirs)
+
+
+# --- planning ---------------------------------------------------------------------------------------------------------
+
+
+def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
+    """Every object that theirs touched, merged; reads what it must and writes nothing."""
+    plan = MergePlan(at)
+    databases, tables = _touched(session, at)
+    for table_id in tables:
+        made = TableMerger(session, table_id, at, wishes).merge()
+        plan.conflicts += made.conflicts
+        if not made.is_empty:
+            plan.tables[table_id] = made
+    for database_id in _with_parents(session, plan, databases):
+        _merge_database(session, plan, database_id, wishes)
+    plan.conflicts += _names(session, plan)
+    return plan
+
+
+def _touched(session: Session, at: Positions) -> tuple[list[str], list[str]]:
+    """Ids of the databases and tables in which theirs may differ from a base."""
+    catalog = session.catalog
+    databases: dict[str, None] = {}
+    tables: dict[str, None] = {}
+    there = catalog.lineage(at.theirs)
+    for base in at.bases:
+        after = shared_version(there, catalog.lineage(base))
+        for head in (at.theirs, base):
+            for _, change in catalog.changes(head, after):
+                (databases if change.kind == "database" else tables)[change.object_id] = None
+    return list(databases), list(tables)
+
+
+def _with_parents(session: Session, plan: MergePlan, databases: Iterable[str]) -> list[str]:
+    """Databases that theirs touched, and those that a merged table needs and ours lacks."""
+    found = dict.fromkeys(databases)
+    for made in plan.tables.values():
+        if made.record is not None and not made.record.dropped:
+            here = session.catalog.database_by_id(plan.at.ours, made.record.database_id)
+            if here is None or here.dropped:
+                found[made.record.database_id] = None
+    return list(found)
+
+
+def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes: Wishes) -> None:
+    catalog, at = session.catalog, plan.at
+    bases = [catalog.database_by_id(base, database_id) for base in at.bases]
+    ours, theirs = catalog.database_by_id(at.ours, database_id), catalog.database_by_id(at.theirs, database_id)
+    inside = [m for m in plan.tables.values() if m.record is not None and m.record.database_id == database_id]
+    known = {id for base in at.bases for id in _table_ids(session, base, database_id)}
+    created = _table_ids(session, at.ours, database_id) - known - _table_ids(session, at.theirs, database_id)
+    merged = merge_database(
+        bases,
+        ours,
+        theirs,
+        theirs_changed_tables=any(not made.record.dropped for made in inside if made.record),
+        ours_created_tables=bool(created),
+        resolve=wishes.resolve,
+    )
+    plan.conflicts += merged.conflicts
+    if merged.changes and merged.record is not None:
+        plan.databases.append((merged.record, merged.changes))
+
+
+def _table_ids(session: Session, at: Position, database_id: str) -> set[str]:
+    return {record.id for record in session.catalog.tables(at, database_id)}
+
+
+def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
+    """Names that the merge gives, against each other and against those that ours has."""
+    catalog, ours = session.catalog, plan.at.ours
+    databases = {record.id: record for record, _ in plan.databases}
+    tables = {id: made.record for id, made in plan.tables.items() if made.record is not None}
+    held_databases: dict[str, DatabaseRecord] = {}
+    held_tables: dict[str, TableRecord] = {}
+    for database in databases.values():
+        taken = catalog.database(ours, database.name)
+        if taken is not None:
+            held_databases[taken.id] = databases.get(taken.id, taken)
+    for table in tables.values():
+        parent = databases.get(table.database_id) or catalog.database_by_id(ours, table.database_id)
+        if parent is not None:
+            held_databases.setdefault(parent.id, parent)
+        holder = catalog.table(ours, table.database_id, table.name)
+        if holder is not None:
+            held_tables[holder.id] = tables.get(holder.id, holder)
+    return check_names(
+        {**held_databases, **databases}.values(),
+        {**held_tables, **{record.id: record for record in tables.values()}}.values(),
+    )
+
+
+def _refuse_conflicts(session: Session, plan: MergePlan, theirs: str, wishes: Wishes) -> None:
+    if not plan.conflicts:
+        return
+    looser = _looser(session, plan, wishes)
+    shown = "\n".join(f"  {conflict}" for conflict in plan.conflicts[:10])
+    more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
+    hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
+    raise MergeConflict(
+        f"'{theirs}' does not merge into '{_name(session)}': {len(plan.conflicts)} conflicts. Nothing was changed.\n"
+        f"{shown}{more}{hint}\nRESOLVE USING OURS or THEIRS settles conflicts of rows.",
+        plan.conflicts,
+    )
+
+
+def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:
+    """Another `detect` under which nothing would conflict."""
+    if wishes.detect == "cell" or all(conflict.kind not in ("rows", "row") for conflict in plan.conflicts):
+        return None
+    for detect in ("row", "cell")[("file", "row").index(wishes.detect or "file") :]:
+        if not plan_merge(session, plan.at, replace(wishes, detect=detect)).conflicts:  # type: ignore[arg-type]
+            return detect
+    return None
+
+
+# --- committing -------------------------------------------------------------------------------------------------------
+
+
+def _commit(session: Session, plan: MergePlan, verb: str, message: str, merged: Position | None = None) -> Commit:
+    """One commit with all objects, made against the head that the plan saw."""
+    written: list[tuple[str, Part]] = []
+    try:
+        request = _request(session, plan, written)
+        return session.commit(plan.at.ours, verb, message, admit=_admit_nothing, merged=merged, **request)
+    except CommitConflict:
+        for table_id, part in written:
+            session.folder(table_id).discard(part.path)
+        raise
+
+
+def _admit_nothing(request: CommitRequest, moved: Moved) -> None:
+    """A merge is planned for one head; on another it is planned again."""
+    if moved:
+        raise CommitConflict("the branch moved during the merge.")
+
+
+def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]]) -> dict[str, Any]:
+    tables, schemas, partitions, hidden = [], [], [], []
+    deltas: list[TableDelta] = []
+    changes = [Change("database", d.id, what, {"name": d.name}) for d, done in plan.databases for what in done]  # type: ignore[arg-type]
+    for table_id, made in plan.tables.items():
+        record = made.record
+        if record is None:
+            continue
+        if made.new_schema and made.schema is not None:
+            schema = replace(made.schema, id=session.catalog.reserve_schema_id(table_id))
+            made.schema, record = schema, replace(record, schema_id=schema.id)
+            schemas.append((table_id, schema))
+        if record != session.catalog.table_by_id(plan.at.ours, table_id):
+            tables.append(record)
+        partitions += made.partitions
+        deltas += _with_combined(session, table_id, record, made, written)
+        hidden += [(table_id, id) for id in made.hidden]
+        changes += made.changes(table_id, record.database_id)
+    return {
+        "changes": changes,
+        "databases": tuple(record for record, _ in plan.databases),
+        "tables": tuple(tables),
+        "schemas": tuple(schemas),
+        "partitions": tuple(partitions),
+        "deltas": tuple(deltas),
+        "hidden_schemas": tuple(hidden),
+    }
+
+
+def _with_combined(
+    session: Session, table_id: str, record: TableRecord, made: TableMerge, written: list[tuple[str, Part]]
+) -> Sequence[TableDelta]:
+    """The rows that a cell merge combined become a fresh part of this commit."""
+    if made.combined is None or made.origins is None or made.schema is None:
+        return made.deltas
+    import pyarrow as pa
+
+    from anabranch.options import option
+    from anabranch.storage.parquet import Destination
+
+    to = Destination(session.folder(table_id), made.schema, option(record.properties, "write.compression"))
+    rows = made.combined.append_column(ORIGIN, pa.array(made.origins))
+    parts = write_parts(to, [rows], lambda: session.next_slot(table_id), has_origin=True)
+    written += [(table_id, part) for part in parts]
+    updated = [delta for delta in made.deltas if delta.cause == "update"]
+    first = updated[0] if updated else TableDelta(table_id, cause="update")
+    others = [delta for delta in made.deltas if delta is not first]
+    return [*others, replace(first, placed=(*first.placed, *parts))]

@@ -1,0 +1,948 @@
+"""LAW.md as tiny histories with outcomes written by hand. `test_model` runs them on the model, `test_cases_on_lake` on a lake.
+
+A case is a script; its last statement is the merge. Outcomes are tables as text: the columns, then the rows, `-` for
+NULL; or the rule that conflicts. The two matrices are LAW.md's own, and every cell of them is a case.
+"""
+
+from dataclasses import dataclass
+
+# Two files of two rows: one in partition 0, one in partition 1. `d.e` is empty.
+BASE = """
+    CREATE DATABASE d;
+    CREATE TABLE d.t (k INT NOT NULL, a INT, b INT DEFAULT 0, p INT) PARTITIONED BY (p);
+    ALTER TABLE d.t SET TBLPROPERTIES ('x' = 'base');
+    ALTER TABLE d.t SET TBLPROPERTIES ('y' = 'base');
+    INSERT INTO d.t (k, a, p) VALUES (1, 10, 0), (2, 20, 0);
+    INSERT INTO d.t (k, a, p) VALUES (3, 30, 1), (4, 40, 1);
+    CREATE TABLE d.e (k INT, s SMALLINT);
+    CREATE DATABASE free;
+    ALTER DATABASE free SET DBPROPERTIES ('x' = 'base');
+    ALTER DATABASE free SET DBPROPERTIES ('y' = 'base');
+    CREATE BRANCH dev FROM main;
+"""
+OLD = "1 10 0 | 2 20 0 | 3 30 1 | 4 40 1"  # the rows of d.t at the fork, as k a p
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    script: str
+    conflict: str | None = None  # the rule; then nothing may have changed
+    tables: tuple[tuple[str, str | None], ...] = ()  # of the branch that the script ends on; None: not there
+    properties: tuple[tuple[str, str], ...] = ()  # of tables and databases
+    databases: str | None = None
+    version: int | None = None  # of the branch in the end: "up to date" makes none
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CASES: list[Case] = []
+
+
+def case(
+    name: str,
+    *,
+    theirs: str = "",
+    ours: str = "",
+    before: str = "",
+    merge: str = "MERGE BRANCH dev",
+    detect: str | None = None,
+    conflict: str | None = None,
+    tables: dict[str, str | None] | None = None,
+    properties: dict[str, str] | None = None,
+    databases: str | None = None,
+    up_to_date: bool = False,
+) -> None:
+    """Adds a case: BASE, what theirs (dev) did, what ours (main) did, and the merge of dev into main."""
+    how = f" WITH (detect = '{detect}')" if detect else ""
+    script = f"{BASE.replace('    CREATE BRANCH', before + '; CREATE BRANCH')}; USE BRANCH dev; {theirs}; USE BRANCH main; {ours}"
+    version = len([part for part in f"{before};{BASE};{ours}".split(";") if part.strip()]) - 1 if up_to_date else None
+    found = Case(
+        name if detect is None else f"{name} [{detect}]",
+        f"{script}; {merge}{how}",
+        conflict,
+        tuple((tables or {}).items()),
+        tuple((properties or {}).items()),
+        databases,
+        version,
+    )
+    assert found.name not in {other.name for other in CASES}, found.name
+    CASES.append(found)
+
+
+def story(name: str, script: str, **expected) -> None:
+    """Adds a case that is a whole history after BASE."""
+    tables = tuple(expected.pop("tables", {}).items())
+    CASES.append(Case(name, f"{BASE}; {script}", tables=tables, **expected))
+
+
+# --- the matrix of append tables -------------------------------------------------------------------------------------
+
+APPEND = """
+| theirs \\ ours | drop | rename | properties | column | partition | insert | delete | update | overwrite | compaction |
+|---|---|---|---|---|---|---|---|---|---|---|
+| drop | - | - | - | - | - | - | - | - | - | -* |
+| rename | X | - | - | - | - | - | - | - | - | -* |
+| properties | X | - | A0* | - | - | - | - | - | - | -* |
+| column | X | - | - | A6 | - | - | - | - | - | -* |
+| partition | X | - | - | - | A7* | - | - | - | - | -* |
+| insert | X | - | - | - | - | - | - | - | - | -* |
+| delete | X | - | - | - | - | X | A2 | - | A5 | -* |
+| update | X | - | - | - | - | X | A1 | A3 | A4 | -* |
+| overwrite | X | - | - | - | - | - | - | - | - | -* |
+| compaction | A8 | - | - | - | - | -* | -* | -* | -* | -* |
+"""
+# Theirs works in partition 0, ours in partition 1, so that rules A0 to A7 find nothing to object to: what each leaves
+# of its own partition is all that matters.
+THEIRS = {
+    "drop": ("DROP TABLE d.t", ""),
+    "rename": ("ALTER TABLE d.t RENAME TO d.theirs", "1 10 0 | 2 20 0"),
+    "properties": ("ALTER TABLE d.t SET TBLPROPERTIES ('x' = 'theirs')", "1 10 0 | 2 20 0"),
+    "column": ("ALTER TABLE d.t ADD COLUMN theirs INT DEFAULT 7", "1 10 0 | 2 20 0"),
+    "partition": ("ALTER TABLE d.t ADD PARTITION (p = 8)", "1 10 0 | 2 20 0"),
+    "insert": ("INSERT INTO d.t (k, a, p) VALUES (5, 50, 0)", "1 10 0 | 2 20 0 | 5 50 0"),
+    "delete": ("DELETE FROM d.t WHERE k = 1", "2 20 0"),
+    "update": ("UPDATE d.t SET a = 11 WHERE k = 1", "1 11 0 | 2 20 0"),
+    "overwrite": ("INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (6, 60)", "6 60 0"),
+    "compaction": ("OPTIMIZE d.t", "1 10 0 | 2 20 0"),
+}
+OURS = {
+    "drop": ("DROP TABLE d.t", ""),
+    "rename": ("ALTER TABLE d.t RENAME TO d.ours", "3 30 1 | 4 40 1"),
+    "properties": ("ALTER TABLE d.t SET TBLPROPERTIES ('y' = 'ours')", "3 30 1 | 4 40 1"),
+    "column": ("ALTER TABLE d.t ADD COLUMN ours INT DEFAULT 9", "3 30 1 | 4 40 1"),
+    "partition": ("ALTER TABLE d.t ADD PARTITION (p = 9)", "3 30 1 | 4 40 1"),
+    "insert": ("INSERT INTO d.t (k, a, p) VALUES (7, 70, 1)", "3 30 1 | 4 40 1 | 7 70 1"),
+    "delete": ("DELETE FROM d.t WHERE k = 3", "4 40 1"),
+    "update": ("UPDATE d.t SET a = 31 WHERE k = 3", "3 31 1 | 4 40 1"),
+    "overwrite": ("INSERT OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (8, 80)", "8 80 1"),
+    "compaction": ("OPTIMIZE d.t", "3 30 1 | 4 40 1"),
+}
+
+
+def cells(matrix: str) -> list[tuple[str, str, str]]:
+    """(theirs, ours, cell) for each cell of a table of LAW.md."""
+    header, _, *lines = ([part.strip() for part in line.strip("|").split("|")] for line in matrix.strip().splitlines())
+    return [(line[0], ours, cell) for line in lines for ours, cell in zip(header[1:], line[1:], strict=True)]
+
+
+def append_cell(theirs: str, ours: str, cell: str) -> None:
+    (their_statement, their_rows), (our_statement, our_rows) = THEIRS[theirs], OURS[ours]
+    name = "d.theirs" if theirs == "rename" else "d.ours" if ours == "rename" else "d.t"
+    labels = ["k a p", *(["theirs"] if theirs == "column" else []), *(["ours"] if ours == "column" else [])]
+    more = f"{' 7' if theirs == 'column' else ''}{' 9' if ours == 'column' else ''}"
+    rows = [f"{row}{more}" for part in (their_rows, our_rows) for row in part.split(" | ") if row]
+    conflict = None
+    if cell == "X":
+        rule = {("delete", "insert"): "delete/insert", ("update", "insert"): "update/insert"}
+        conflict = rule.get((theirs, ours), "drop")
+    dropped = theirs == "drop" or ours == "drop"
+    properties = f"x={'theirs' if theirs == 'properties' else 'base'} y={'ours' if ours == 'properties' else 'base'}"
+    case(
+        f"append: {theirs} x {ours} = {cell}",
+        theirs=their_statement,
+        ours=our_statement,
+        conflict=conflict,
+        tables=None if conflict else {name: None if dropped else f"{' '.join(labels)} | {' | '.join(rows)}"},
+        properties=None if conflict or dropped else {name: properties},
+    )
+
+
+for _cell in cells(APPEND):
+    append_cell(*_cell)
+
+# --- the matrix of databases -----------------------------------------------------------------------------------------
+
+DATABASES = """
+| theirs \\ ours | drop | rename | set properties | unset properties |
+|---|---|---|---|---|
+| drop | - | - | - | - |
+| rename | X | - | - | - |
+| set properties | X | - | - | - |
+| unset properties | X | - | - | X if the same property |
+"""
+
+
+def database_cell(theirs: str, ours: str, cell: str) -> None:
+    def statement(who: str, what: str) -> str:
+        return {
+            "drop": "DROP DATABASE free",
+            "rename": f"ALTER DATABASE free RENAME TO {who}",
+            "set properties": f"ALTER DATABASE free SET DBPROPERTIES ('{who}' = '1')",
+            "unset properties": f"ALTER DATABASE free UNSET DBPROPERTIES ('{'x' if who == 'theirs' else 'y'}')",
+        }[what]
+
+    name = "theirs" if theirs == "rename" else "ours" if ours == "rename" else "free"
+    dropped = "drop" in (theirs, ours)
+    properties = {"x": "base", "y": "base"}
+    for who, what in (("ours", ours), ("theirs", theirs)):
+        if what == "set properties":
+            properties[who] = "1"
+        if what == "unset properties":
+            del properties["x" if who == "theirs" else "y"]
+    text = " ".join(f"{key}={value}" for key, value in sorted(properties.items()))
+    case(
+        f"database: {theirs} x {ours} = {cell}",
+        theirs=statement("theirs", theirs),
+        ours=statement("ours", ours),
+        conflict="drop" if cell == "X" else None,
+        databases=None if cell == "X" else "d" if dropped else f"d {name}",
+        properties=None if cell == "X" or dropped else {name: text},
+    )
+
+
+for _cell in cells(DATABASES):
+    database_cell(*_cell)
+
+UNSET_X = "ALTER DATABASE free UNSET DBPROPERTIES ('x')"
+SET_X = "ALTER DATABASE free SET DBPROPERTIES ('x' = '{}')"
+case("database: both unset the same property", theirs=UNSET_X, ours=UNSET_X, conflict="unset")
+case(
+    "database: both set one property: theirs' value",
+    theirs=SET_X.format("theirs"),
+    ours=SET_X.format("ours"),
+    properties={"free": "x=theirs y=base"},
+)
+case("database: set against unset", theirs=SET_X.format(5), ours=UNSET_X, properties={"free": "x=5 y=base"})
+case("database: unset against set", theirs=UNSET_X, ours=SET_X.format(5), properties={"free": "y=base"})
+case(
+    "database: both renamed alike is up to date",
+    theirs="ALTER DATABASE free RENAME TO n",
+    ours="ALTER DATABASE free RENAME TO n",
+    databases="d n",
+    up_to_date=True,
+)
+
+# --- names and existence ---------------------------------------------------------------------------------------------
+
+CREATE_U = "CREATE TABLE d.u (k INT)"
+case("a table new on theirs joins", theirs=f"{CREATE_U}; INSERT INTO d.u (k) VALUES (1)", tables={"d.u": "k | 1"})
+case("a table new on both sides under one name", theirs=CREATE_U, ours=CREATE_U, conflict="name")
+case("the same, and case does not count", theirs=CREATE_U, ours="CREATE TABLE d.U (k INT)", conflict="name")
+case("renamed to a name that ours took", theirs="ALTER TABLE d.t RENAME TO d.u", ours=CREATE_U, conflict="name")
+case(
+    "name collisions cannot be resolved",
+    theirs=CREATE_U,
+    ours=CREATE_U,
+    merge="MERGE BRANCH dev RESOLVE USING THEIRS",
+    conflict="name",
+)
+case(
+    "a database new on theirs joins with its tables",
+    theirs="CREATE DATABASE n; CREATE TABLE n.u (k INT)",
+    databases="d free n",
+    tables={"n.u": "k"},
+)
+case(
+    "a database new on both sides under one name", theirs="CREATE DATABASE n", ours="CREATE DATABASE n", conflict="name"
+)
+case(
+    "theirs renamed a database to a name that ours took",
+    theirs="ALTER DATABASE free RENAME TO n",
+    ours="CREATE DATABASE n",
+    conflict="name",
+)
+case(
+    "a new table in a database that ours dropped",
+    theirs="CREATE TABLE free.u (k INT)",
+    ours="DROP DATABASE free",
+    conflict="drop",
+)
+case(
+    "a changed table in a database that ours dropped",
+    theirs="DELETE FROM d.t WHERE k = 1",
+    ours="DROP DATABASE d CASCADE",
+    conflict="drop",
+)
+case("ours dropped a database that theirs left alone", theirs=CREATE_U, ours="DROP DATABASE free", databases="d")
+case(
+    "theirs dropped a database, ours made a table in it",
+    theirs="DROP DATABASE free",
+    ours="CREATE TABLE free.u (k INT)",
+    conflict="drop with tables",
+)
+case(
+    "the same with CASCADE",
+    theirs="DROP DATABASE free CASCADE",
+    ours="CREATE TABLE free.u (k INT)",
+    databases="d",
+    tables={"free.u": None},
+)
+case(
+    "a table dropped and made again is another table",
+    theirs="DROP TABLE d.t; CREATE TABLE d.t (z INT)",
+    ours="INSERT INTO d.t (k) VALUES (9)",
+    tables={"d.t": "z"},
+)
+case(
+    "a table made again where ours dropped it too",
+    theirs="DROP TABLE d.t; CREATE TABLE d.t (z INT)",
+    ours="DROP TABLE d.t",
+    tables={"d.t": "z"},
+)
+case(
+    "ours moved a table away, theirs dropped the database",
+    theirs="DROP DATABASE d CASCADE",
+    ours="ALTER TABLE d.t RENAME TO free.t",
+    tables={"free.t": None},
+    databases="free",
+)
+
+# --- what counts: the difference of two states -----------------------------------------------------------------------
+
+INSERT_7 = "INSERT INTO d.t (k, a, p) VALUES (7, 70, 0)"
+case("nothing is up to date", ours=INSERT_7, up_to_date=True, tables={"d.t": f"k a p | {OLD} | 7 70 0"})
+case(
+    "inserted and deleted again is nothing",
+    theirs=f"{INSERT_7}; DELETE FROM d.t WHERE k = 7",
+    ours="INSERT INTO d.t (k, a, p) VALUES (8, 80, 0)",
+    up_to_date=True,
+    tables={"d.t": f"k a p | {OLD} | 8 80 0"},
+)
+ROUND = "UPDATE d.t SET a = 11 WHERE k = 1; UPDATE d.t SET a = 10 WHERE k = 1"
+case(
+    "1 to 2 to 1 is nothing",
+    theirs=ROUND,
+    ours="UPDATE d.t SET a = 12 WHERE k = 1",
+    detect="row",
+    up_to_date=True,
+    tables={"d.t": f"k a p | {OLD.replace('1 10', '1 12')}"},
+)
+case("1 to 2 to 1 is nothing", theirs=ROUND, ours="UPDATE d.t SET a = 12 WHERE k = 1", detect="cell", up_to_date=True)
+case(
+    "1 to 2 to 1: versions are compared",
+    theirs=ROUND,
+    ours="UPDATE d.t SET a = 12 WHERE k = 1",
+    detect="file",
+    conflict="A3",
+)
+case(
+    "a delete undone by RESTORE is nothing",
+    theirs="DELETE FROM d.t WHERE k = 1; RESTORE TABLE d.t TO VERSION 9",
+    ours=INSERT_7,
+    up_to_date=True,
+    tables={"d.t": f"k a p | {OLD} | 7 70 0"},
+)
+case(
+    "an overwrite undone does not count",
+    theirs="TRUNCATE TABLE d.t; RESTORE TABLE d.t TO VERSION 9; INSERT INTO d.t (k, a, p) VALUES (9, 90, 0)",
+    ours=INSERT_7,
+    tables={"d.t": f"k a p | {OLD} | 7 70 0 | 9 90 0"},
+)
+case(
+    "an update of theirs' own insert is an insert",
+    theirs="INSERT INTO d.t (k, a, p) VALUES (9, 90, 0); UPDATE d.t SET a = 91 WHERE k = 9",
+    ours=INSERT_7,
+    tables={"d.t": f"k a p | {OLD} | 7 70 0 | 9 91 0"},
+)
+case(
+    "a row that two statements killed has the class of the last",
+    theirs="UPDATE d.t SET a = 11 WHERE k = 1; TRUNCATE TABLE d.t",
+    ours=INSERT_7,
+    tables={"d.t": "k a p"},
+)
+case(
+    "both deleted the same row is up to date",
+    theirs="DELETE FROM d.t WHERE k = 1",
+    ours="DELETE FROM d.t WHERE k <= 1",
+    up_to_date=True,
+    tables={"d.t": "k a p | 2 20 0 | 3 30 1 | 4 40 1"},
+)
+
+# --- A0 --------------------------------------------------------------------------------------------------------------
+
+TABLE_SET = "ALTER TABLE d.t SET TBLPROPERTIES ('x' = '{}')"
+TABLE_UNSET = "ALTER TABLE d.t UNSET TBLPROPERTIES ('x')"
+case(
+    "A0: both set: theirs' value",
+    theirs=TABLE_SET.format(1),
+    ours=TABLE_SET.format(2),
+    properties={"d.t": "x=1 y=base"},
+)
+case("A0: both unset the same", theirs=TABLE_UNSET, ours=TABLE_UNSET, conflict="A0")
+case("A0: set against unset", theirs=TABLE_SET.format(1), ours=TABLE_UNSET, properties={"d.t": "x=1 y=base"})
+case("A0: unset against set", theirs=TABLE_UNSET, ours=TABLE_SET.format(2), properties={"d.t": "y=base"})
+
+# --- A1, A2, A3: the same file, the same row, the same cell ----------------------------------------------------------
+
+
+def update(k: int, what: str) -> str:
+    return f"UPDATE d.t SET {what} WHERE k = {k}"
+
+
+def delete(k: int) -> str:
+    return f"DELETE FROM d.t WHERE k = {k}"
+
+
+def left(*rows: str) -> dict[str, str]:
+    return {"d.t": " | ".join(["k a b p", *rows])}
+
+
+_1, _2, _3, _4 = "1 10 0 0", "2 20 0 0", "3 30 0 1", "4 40 0 1"
+
+case("A1: the same row", theirs=update(1, "a = 11"), ours=delete(1), detect="file", conflict="A1")
+case("A1: the same row", theirs=update(1, "a = 11"), ours=delete(1), detect="row", conflict="update/delete")
+case("A1: the same row", theirs=update(1, "a = 11"), ours=delete(1), detect="cell", conflict="update/delete")
+case("A1: the same file", theirs=update(1, "a = 11"), ours=delete(2), detect="file", conflict="A1")
+case("A1: the same file", theirs=update(1, "a = 11"), ours=delete(2), detect="row", tables=left("1 11 0 0", _3, _4))
+case("A1: the same file after a rewrite", theirs=update(1, "a = 11"), ours=f"OPTIMIZE d.t; {delete(2)}", conflict="A1")
+case(
+    "A1: another file after a rewrite",
+    theirs=update(1, "a = 11"),
+    ours=f"OPTIMIZE d.t; {delete(3)}",
+    tables=left("1 11 0 0", _2, _4),
+)
+case(
+    "A1: a row born after the base never counts",
+    theirs=f"{INSERT_7}; {update(7, 'a = 71')}",
+    ours=delete(1),
+    tables=left(_2, _3, _4, "7 71 0 0"),
+)
+for _how in ("file", "row", "cell"):
+    case(
+        "A2: both deleted, not only the same",
+        theirs="DELETE FROM d.t WHERE k <= 2",
+        ours="DELETE FROM d.t WHERE k >= 2 AND k <= 3",
+        detect=_how,
+        tables=left(_4),
+    )
+case("A3: the same row", theirs=update(1, "a = 11"), ours=update(1, "a = 12"), detect="file", conflict="A3")
+case("A3: the same row", theirs=update(1, "a = 11"), ours=update(1, "a = 12"), detect="row", conflict="update/update")
+case("A3: the same row", theirs=update(1, "a = 11"), ours=update(1, "a = 12"), detect="cell", conflict="update/update")
+case("A3: the same file", theirs=update(1, "a = 11"), ours=update(2, "a = 21"), detect="file", conflict="A3")
+case(
+    "A3: the same file",
+    theirs=update(1, "a = 11"),
+    ours=update(2, "a = 21"),
+    detect="row",
+    tables=left("1 11 0 0", "2 21 0 0", _3, _4),
+)
+case(
+    "both updated, to the same value",
+    theirs=update(1, "a = 11"),
+    ours=update(1, "a = 11"),
+    detect="file",
+    conflict="A3",
+)
+case(
+    "both updated, to the same value",
+    theirs=update(1, "a = 11"),
+    ours=update(1, "a = 11"),
+    detect="row",
+    tables=left("1 11 0 0", _2, _3, _4),
+)
+case(
+    "both updated other columns",
+    theirs=update(1, "a = 11"),
+    ours=update(1, "b = 5"),
+    detect="row",
+    conflict="update/update",
+)
+case(
+    "both updated other columns",
+    theirs=update(1, "a = 11"),
+    ours=update(1, "b = 5"),
+    detect="cell",
+    tables=left("1 11 5 0", _2, _3, _4),
+)
+case(
+    "both updated one column alike, theirs another too",
+    theirs=update(1, "a = 11, b = 4"),
+    ours=update(1, "a = 11"),
+    detect="cell",
+    tables=left("1 11 4 0", _2, _3, _4),
+)
+case(
+    "cells and columns: theirs added one and set it",
+    theirs=f"ALTER TABLE d.t ADD COLUMN c INT; {update(1, 'c = 3')}",
+    ours=update(1, "a = 11"),
+    detect="cell",
+    tables={"d.t": "k a b p c | 1 11 0 0 3 | 2 20 0 0 - | 3 30 0 1 - | 4 40 0 1 -"},
+)
+case(
+    "theirs deleted what ours updated",
+    theirs=delete(1),
+    ours=update(1, "a = 12"),
+    detect="file",
+    tables=left(_2, _3, _4),
+)
+case(
+    "theirs deleted what ours updated",
+    theirs=delete(1),
+    ours=update(1, "a = 12"),
+    detect="row",
+    conflict="delete/update",
+)
+case(
+    "theirs deleted what ours updated",
+    theirs=delete(1),
+    ours=update(1, "a = 12"),
+    detect="cell",
+    conflict="delete/update",
+)
+case(
+    "theirs deleted beside what ours updated",
+    theirs=delete(1),
+    ours=update(2, "a = 21"),
+    detect="row",
+    tables=left("2 21 0 0", _3, _4),
+)
+
+# --- predicates against inserts: row and cell ------------------------------------------------------------------------
+
+for _how in ("row", "cell"):
+    case(
+        "a delete that does not match ours' insert",
+        theirs=delete(1),
+        ours=INSERT_7,
+        detect=_how,
+        tables=left(_2, _3, _4, "7 70 0 0"),
+    )
+    case(
+        "a delete that matches ours' insert",
+        theirs="DELETE FROM d.t WHERE p = 0",
+        ours=INSERT_7,
+        detect=_how,
+        conflict="delete/insert",
+    )
+    case("a delete of all rows", theirs="DELETE FROM d.t", ours=INSERT_7, detect=_how, conflict="delete/insert")
+    case(
+        "an update that does not match ours' insert",
+        theirs=update(1, "a = 11"),
+        ours=INSERT_7,
+        detect=_how,
+        tables=left("1 11 0 0", _2, _3, _4, "7 70 0 0"),
+    )
+    case(
+        "an update that matches ours' insert",
+        theirs="UPDATE d.t SET b = 1 WHERE a >= 40",
+        ours=INSERT_7,
+        detect=_how,
+        conflict="update/insert",
+    )
+    case(
+        "a predicate whose statement changed no row that stays changed",
+        theirs=f"{INSERT_7.replace('7', '9')}; DELETE FROM d.t WHERE k >= 5; {delete(1)}",
+        ours=INSERT_7,
+        detect=_how,
+        tables=left(_2, _3, _4, "7 70 0 0"),
+    )
+case(
+    "a predicate reads a column that theirs added by its default",
+    theirs=f"ALTER TABLE d.t ADD COLUMN c INT DEFAULT 5; UPDATE d.t SET a = 0 WHERE c = 5 AND k = 1; DELETE FROM d.t WHERE c = 5 AND k = 2",
+    ours=INSERT_7,
+    detect="row",
+    tables={"d.t": "k a c | 1 0 5 | 3 30 5 | 4 40 5 | 7 70 5"},
+)
+case(
+    "a predicate follows its column through a rename",
+    theirs="DELETE FROM d.t WHERE a = 10",
+    ours="ALTER TABLE d.t RENAME COLUMN a TO z; INSERT INTO d.t (k, z, p) VALUES (7, 10, 0)",
+    detect="row",
+    conflict="delete/insert",
+)
+
+# --- A4, A5: overwrites ----------------------------------------------------------------------------------------------
+
+OVER_0 = "INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (6, 60)"
+for _how in ("file", "row", "cell"):
+    case(
+        "A4: updates of rows that ours overwrote are discarded",
+        theirs="UPDATE d.t SET a = 99",
+        ours=OVER_0,
+        detect=_how,
+        tables=left("3 99 0 1", "4 99 0 1", "6 60 0 0"),
+    )
+    case(
+        "A4: updates of rows that theirs added are merged",
+        theirs=f"{INSERT_7}; UPDATE d.t SET a = a + 1 WHERE p = 0",
+        ours=OVER_0,
+        detect=_how,
+        tables=left(_3, _4, "6 60 0 0", "7 71 0 0"),
+    )
+    case("A5: deletes likewise", theirs="DELETE FROM d.t", ours=OVER_0, detect=_how, tables=left("6 60 0 0"))
+    case(
+        "theirs overwrote: ours' inserts in that scope die",
+        theirs=OVER_0,
+        ours=f"{INSERT_7}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 1)",
+        detect=_how,
+        tables=left(_3, _4, "6 60 0 0", "8 80 0 1"),
+    )
+    case(
+        "theirs overwrote: ours' updates die",
+        theirs=OVER_0,
+        ours=update(1, "a = 11"),
+        detect=_how,
+        tables=left(_3, _4, "6 60 0 0"),
+    )
+    case(
+        "theirs overwrote: what ours moved into the scope dies",
+        theirs=OVER_0,
+        ours=update(3, "p = 0"),
+        detect=_how,
+        tables=left(_4, "6 60 0 0"),
+    )
+    case(
+        "theirs overwrote: what ours moved out of it dies",
+        theirs=OVER_0,
+        ours=update(1, "p = 1"),
+        detect=_how,
+        tables=left(_3, _4, "6 60 0 0"),
+    )
+    case(
+        "both overwrote: theirs' rows",
+        theirs=OVER_0,
+        ours="INSERT OVERWRITE d.t (k, a, p) VALUES (5, 50, 0), (9, 90, 1)",
+        detect=_how,
+        tables=left("6 60 0 0", "9 90 0 1"),
+    )
+    case(
+        "theirs truncated",
+        theirs="TRUNCATE TABLE d.t",
+        ours=f"{INSERT_7}; {update(1, 'a = 11')}; {delete(3)}",
+        detect=_how,
+        tables=left(),
+    )
+    case(
+        "theirs dropped a partition",
+        theirs="ALTER TABLE d.t DROP PARTITION (p = 0)",
+        ours=INSERT_7,
+        detect=_how,
+        tables=left(_3, _4),
+    )
+    case(
+        "an overwrite and then a delete of one of its rows",
+        theirs=f"{OVER_0.replace('(6, 60)', '(6, 60), (5, 50)')}; {delete(5)}",
+        ours=INSERT_7,
+        detect=_how,
+        tables=left(_3, _4, "6 60 0 0"),
+    )
+case("rows that ours' overwrite wrote are no inserts", theirs=delete(3), ours=OVER_0, tables=left(_4, "6 60 0 0"))
+
+# --- A6: columns -----------------------------------------------------------------------------------------------------
+
+WIDE = "ALTER TABLE d.e ALTER COLUMN s TYPE {}"
+FILL = "INSERT INTO d.e (k, s) VALUES (1, 2)"
+case("A6.1: ours is wider", theirs=WIDE.format("INT"), ours=WIDE.format("BIGINT"), conflict="A6.1")
+case(
+    "A6.1: theirs is wider",
+    theirs=f"{WIDE.format('BIGINT')}; {FILL}",
+    ours=f"{WIDE.format('INT')}; {FILL}",
+    tables={"d.e": "k s:BIGINT | 1 2 | 1 2"},
+)
+case("A6.1: ours alone widened", theirs=FILL, ours=WIDE.format("BIGINT"), tables={"d.e": "k s:BIGINT | 1 2"})
+case(
+    "A6.1: both alike", theirs=f"{WIDE.format('INT')}; {FILL}", ours=WIDE.format("INT"), tables={"d.e": "k s:INT | 1 2"}
+)
+case("A6.1: neither holds the other", theirs=WIDE.format("DOUBLE"), ours=WIDE.format("BIGINT"), conflict="A6.1")
+ADD_N = "ALTER TABLE d.e ADD COLUMN n INT{}"
+case("A6.2: NOT NULL without default, theirs wrote rows", theirs=FILL, ours=ADD_N.format(" NOT NULL"), conflict="A6.3")
+case(
+    "A6.2: NOT NULL with a default",
+    theirs=FILL,
+    ours=ADD_N.format(" NOT NULL DEFAULT 7"),
+    tables={"d.e": "k s n:INT! | 1 2 7"},
+)
+case(
+    "A6.2: NOT NULL without default, theirs wrote none",
+    theirs="ALTER TABLE d.e SET TBLPROPERTIES ('x' = '1')",
+    ours=ADD_N.format(" NOT NULL"),
+    tables={"d.e": "k s n:INT!"},
+)
+case("A6.3: theirs' NOT NULL, ours' rows", theirs=ADD_N.format(" NOT NULL"), ours=FILL, conflict="A6.3")
+NULL_A = "INSERT INTO d.t (k, a, p) VALUES (7, NULL, 0)"
+NOT_NULL_A = "ALTER TABLE d.t ALTER COLUMN a SET NOT NULL"
+case("A6.3: ours SET NOT NULL, theirs wrote NULL", theirs=NULL_A, ours=NOT_NULL_A, conflict="A6.3")
+case("A6.3: theirs SET NOT NULL, ours wrote NULL", theirs=NOT_NULL_A, ours=NULL_A, conflict="A6.3")
+case(
+    "A6.3: a NULL that theirs' overwrite kills breaks nothing",
+    theirs=f"{NOT_NULL_A}; {OVER_0}",
+    ours=NULL_A,
+    tables={"d.t": "k a:INT! | 3 30 | 4 40 | 6 60"},
+)
+ADD_C = "ALTER TABLE d.t ADD COLUMN c {}"
+case(
+    "both added a column of one name: one column, ours' default",
+    theirs=f"{ADD_C.format('INT DEFAULT 5')}; INSERT INTO d.t (k, p) VALUES (7, 0)",
+    ours=f"{ADD_C.format('INT DEFAULT 6')}; INSERT INTO d.t (k, p) VALUES (8, 0)",
+    tables={"d.t": "k c:INT | 1 6 | 2 6 | 3 6 | 4 6 | 7 5 | 8 6"},
+)
+case(
+    "the same, and case does not count",
+    theirs="ALTER TABLE d.t ADD COLUMN C INT",
+    ours=ADD_C.format("INT DEFAULT 6"),
+    tables={"d.t": "k c | 1 6 | 2 6 | 3 6 | 4 6"},
+    detect="row",
+)
+case(
+    "the same, theirs wider",
+    theirs=ADD_C.format("BIGINT"),
+    ours=ADD_C.format("INT"),
+    tables={"d.t": "k c:BIGINT | 1 - | 2 - | 3 - | 4 -"},
+)
+case("the same, ours wider", theirs=ADD_C.format("INT"), ours=ADD_C.format("BIGINT"), conflict="A6.1")
+case("the same, neither holds the other", theirs=ADD_C.format("DOUBLE"), ours=ADD_C.format("BIGINT"), conflict="A6.1")
+RENAME_A = "ALTER TABLE d.t RENAME COLUMN a TO {}"
+case(
+    "a column renamed on theirs is renamed",
+    theirs=RENAME_A.format("n"),
+    ours=INSERT_7,
+    tables={"d.t": "k n p | " + OLD + " | 7 70 0"},
+)
+case(
+    "both renamed a column: theirs' name",
+    theirs=RENAME_A.format("n"),
+    ours=RENAME_A.format("m"),
+    tables={"d.t": "k n p | " + OLD},
+)
+case(
+    "both renamed two columns to one name",
+    theirs=RENAME_A.format("n"),
+    ours="ALTER TABLE d.t RENAME COLUMN b TO n",
+    conflict="name",
+)
+case(
+    "renamed to a name that ours added",
+    theirs=RENAME_A.format("n"),
+    ours="ALTER TABLE d.t ADD COLUMN n INT",
+    conflict="name",
+)
+case(
+    "added under a name that ours gave another column",
+    theirs="ALTER TABLE d.t ADD COLUMN n INT",
+    ours=RENAME_A.format("n"),
+    conflict="name",
+)
+case(
+    "renamed against dropped: dropped",
+    theirs=RENAME_A.format("n"),
+    ours="ALTER TABLE d.t DROP COLUMN a",
+    tables={"d.t": "k | 1 | 2 | 3 | 4"},
+)
+case(
+    "dropped against renamed: dropped",
+    theirs="ALTER TABLE d.t DROP COLUMN a",
+    ours=RENAME_A.format("n"),
+    tables={"d.t": "k | 1 | 2 | 3 | 4"},
+)
+case(
+    "widened against dropped: dropped",
+    theirs="ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT",
+    ours="ALTER TABLE d.t DROP COLUMN a",
+    tables={"d.t": "k | 1 | 2 | 3 | 4"},
+)
+case(
+    "dropped against updated: dropped",
+    theirs="ALTER TABLE d.t DROP COLUMN a",
+    ours=f"UPDATE d.t SET a = 5; {INSERT_7}",
+    tables={"d.t": "k | 1 | 2 | 3 | 4 | 7"},
+)
+case(
+    "dropped and added again is another column",
+    theirs="ALTER TABLE d.t DROP COLUMN a; ALTER TABLE d.t ADD COLUMN a INT DEFAULT 1",
+    ours=INSERT_7,
+    tables={"d.t": "k a | 1 1 | 2 1 | 3 1 | 4 1 | 7 1"},
+)
+case(
+    "defaults: theirs' wins",
+    theirs="ALTER TABLE d.t ALTER COLUMN b SET DEFAULT 1",
+    ours=f"ALTER TABLE d.t ALTER COLUMN b SET DEFAULT 2; {INSERT_7}",
+    merge="MERGE BRANCH dev; INSERT INTO d.t (k) VALUES (8)",
+    tables={"d.t": "k b | 1 0 | 2 0 | 3 0 | 4 0 | 7 2 | 8 1"},
+)
+
+# --- A7 --------------------------------------------------------------------------------------------------------------
+
+ADD_9 = "ALTER TABLE d.t ADD PARTITION (p = 9)"
+case("A7: both added one partition alike is up to date", theirs=ADD_9, ours=ADD_9, up_to_date=True)
+case(
+    "A7: both dropped one partition",
+    theirs="ALTER TABLE d.t DROP PARTITION (p = 0)",
+    ours="ALTER TABLE d.t DROP PARTITION (p = 0)",
+    tables=left(_3, _4),
+)
+
+# --- resolving -------------------------------------------------------------------------------------------------------
+
+OURS_WINS, THEIRS_WINS = ("MERGE BRANCH dev RESOLVE USING OURS", "MERGE BRANCH dev RESOLVE USING THEIRS")
+for _merge, _rows in ((OURS_WINS, "1 12 0 0"), (THEIRS_WINS, "1 11 0 0")):
+    for _how in ("file", "row", "cell"):
+        case(
+            f"{_merge}: one row",
+            theirs="UPDATE d.t SET a = 11 WHERE k = 1",
+            ours="UPDATE d.t SET a = 12 WHERE k = 1",
+            merge=_merge,
+            detect=_how,
+            tables=left(_rows, _2, _3, _4),
+        )
+    case(
+        f"{_merge}: what one side alone changed keeps that change",
+        theirs="UPDATE d.t SET a = 11 WHERE k = 1; UPDATE d.t SET a = 31 WHERE k = 3",
+        ours="UPDATE d.t SET a = 12 WHERE k = 1; UPDATE d.t SET a = 22 WHERE k = 2",
+        merge=_merge,
+        tables=left(_rows, "2 22 0 0", "3 31 0 1", _4),
+    )
+for _how in ("file", "row"):
+    case(
+        "OURS: theirs updated, ours deleted",
+        theirs=update(1, "a = 11"),
+        ours=delete(1),
+        merge=OURS_WINS,
+        detect=_how,
+        tables=left(_2, _3, _4),
+    )
+    case(
+        "THEIRS: theirs updated, ours deleted",
+        theirs=update(1, "a = 11"),
+        ours=delete(1),
+        merge=THEIRS_WINS,
+        detect=_how,
+        tables=left("1 11 0 0", _2, _3, _4),
+    )
+    case(
+        "OURS spares ours' inserts",
+        theirs="DELETE FROM d.t WHERE p = 0",
+        ours=INSERT_7,
+        merge=OURS_WINS,
+        detect=_how,
+        tables=left(_3, _4, "7 70 0 0"),
+    )
+    case(
+        "THEIRS applies the predicate to them",
+        theirs="DELETE FROM d.t WHERE p = 0",
+        ours=f"{INSERT_7}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 1)",
+        merge=THEIRS_WINS,
+        detect=_how,
+        tables=left(_3, _4, "8 80 0 1"),
+    )
+case(
+    "OURS: theirs deleted, ours updated",
+    theirs=delete(1),
+    ours=update(1, "a = 12"),
+    merge=OURS_WINS,
+    detect="row",
+    tables=left("1 12 0 0", _2, _3, _4),
+)
+case(
+    "THEIRS: theirs deleted, ours updated",
+    theirs=delete(1),
+    ours=update(1, "a = 12"),
+    merge=THEIRS_WINS,
+    detect="row",
+    tables=left(_2, _3, _4),
+)
+case("OURS: ours dropped the table", theirs=delete(1), ours="DROP TABLE d.t", merge=OURS_WINS, tables={"d.t": None})
+case("THEIRS revives the table", theirs=delete(1), ours="DROP TABLE d.t", merge=THEIRS_WINS, tables=left(_2, _3, _4))
+
+# --- merges along a history ------------------------------------------------------------------------------------------
+
+DEV_5 = "USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (5, 50, 0)"
+MAIN_7 = f"USE BRANCH main; {INSERT_7}"
+story(
+    "merging again takes only what is new",
+    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0 | 7 70 0"},
+)
+story(
+    "what ours deleted after a merge stays deleted",
+    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; DELETE FROM d.t WHERE k = 5; USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 6 60 0 | 7 70 0"},
+)
+story(
+    "main to dev to main",
+    f"{DEV_5}; {MAIN_7}; USE BRANCH dev; MERGE BRANCH main; DELETE FROM d.t WHERE k = 7; USE BRANCH main; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0"},
+)
+story(
+    "siblings",
+    f"CREATE BRANCH exp FROM main; {DEV_5}; USE BRANCH exp; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev; MERGE BRANCH exp",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0"},
+)
+story(
+    "a sibling through a sibling",
+    f"CREATE BRANCH exp FROM main; {DEV_5}; USE BRANCH exp; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); MERGE BRANCH dev; USE BRANCH main; MERGE BRANCH exp; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0"},
+)
+story(
+    "a grandchild",
+    f"{DEV_5}; CREATE BRANCH exp FROM dev; USE BRANCH exp; UPDATE d.t SET a = 51 WHERE k = 5; {MAIN_7}; MERGE BRANCH exp; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 5 51 0 | 7 70 0"},
+)
+story(
+    "criss-cross",
+    f"{DEV_5}; CREATE BRANCH old FROM dev; {MAIN_7}; CREATE BRANCH past FROM main; MERGE BRANCH old; USE BRANCH dev; MERGE BRANCH past; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); USE BRANCH main; INSERT INTO d.t (k, a, p) VALUES (9, 90, 0); MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 7 70 0 | 8 80 0 | 9 90 0"},
+)
+story(
+    "a column unified once stays unified",
+    f"USE BRANCH dev; {ADD_C.format('INT')}; INSERT INTO d.t (k, c) VALUES (5, 1); USE BRANCH main; {ADD_C.format('INT')}; INSERT INTO d.t (k, c) VALUES (7, 2); MERGE BRANCH dev; ALTER TABLE d.t RENAME COLUMN c TO m; USE BRANCH dev; INSERT INTO d.t (k, c) VALUES (6, 3); USE BRANCH main; MERGE BRANCH dev",
+    tables={"d.t": "k m | 1 - | 2 - | 3 - | 4 - | 5 1 | 6 3 | 7 2"},
+)
+
+# --- going back ------------------------------------------------------------------------------------------------------
+
+DEV_56 = f"{DEV_5}; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0)"  # dev@12 and dev@13
+story(
+    "a cherry-pick brings one commit",
+    f"{DEV_56}; {MAIN_7}; CHERRY PICK dev@12",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 7 70 0"},
+)
+story(
+    "a merge after a cherry-pick doubles nothing",
+    f"{DEV_56}; {MAIN_7}; CHERRY PICK dev@12; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0 | 7 70 0"},
+)
+story(
+    "what ours deleted after a cherry-pick stays deleted",
+    f"{DEV_56}; {MAIN_7}; CHERRY PICK dev@12; DELETE FROM d.t WHERE k = 5; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 6 60 0 | 7 70 0"},
+)
+story(
+    "a cherry-picked delete spares ours' inserts",
+    f"USE BRANCH dev; DELETE FROM d.t WHERE p = 0; {MAIN_7}; CHERRY PICK dev",
+    tables={"d.t": "k a p | 3 30 1 | 4 40 1 | 7 70 0"},
+)
+story(
+    "a cherry-pick of a row that ours changed too",
+    f"USE BRANCH dev; {update(1, 'a = 11')}; USE BRANCH main; {update(1, 'a = 12')}; CHERRY PICK dev",
+    conflict="update/update",
+)
+story(
+    "revert of an insert",
+    f"{INSERT_7}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); REVERT main@12",
+    tables={"d.t": f"k a p | {OLD} | 8 80 0"},
+)
+story(
+    "revert of a delete revives",
+    f"{delete(1)}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); REVERT main@12",
+    tables={"d.t": f"k a p | {OLD} | 8 80 0"},
+)
+story(
+    "revert of an update of a row updated again",
+    f"{update(1, 'a = 11')}; {update(1, 'a = 12')}; REVERT main@12",
+    conflict="update/update",
+)
+story(
+    "revert of an overwrite",
+    f"{OVER_0}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); REVERT main@12",
+    tables={"d.t": f"k a p | {OLD} | 8 80 0"},
+)
+story(
+    "revert of a merge, then only what is new",
+    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; REVERT main@13; USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev",
+    tables={"d.t": f"k a p | {OLD} | 6 60 0 | 7 70 0"},
+)
+story(
+    "revert of the revert",
+    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; REVERT main@13; REVERT main@14",
+    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 7 70 0"},
+)
+story(
+    "restore after a merge",
+    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; RESTORE TABLE d.t TO VERSION 12",
+    tables={"d.t": f"k a p | {OLD} | 7 70 0"},
+)
+story(
+    "a dropped table comes back", f"{MAIN_7}; DROP TABLE d.t; REVERT main@13", tables={"d.t": f"k a p | {OLD} | 7 70 0"}
+)

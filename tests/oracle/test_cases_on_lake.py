@@ -1,0 +1,47 @@
+"""The cases of `cases.py` on a real lake: the outcomes written by hand, and the model beside it at every step."""
+
+import pytest
+
+from .cases import CASES, Case
+from .law import Undecided
+from .pair import Pair, steps, supported
+from .test_model import pairs, read_table
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    script = steps(case.script)
+    missing = {type(statement).__name__ for _, statement in script if not supported(statement)}
+    if missing:
+        pytest.skip(f"the library cannot {', '.join(sorted(missing))} yet")
+    with Pair() as pair:
+        *before, (branch, last) = script
+        for on, statement in before:
+            assert pair.run(on, statement), f"{statement} was refused"
+        try:
+            accepted = pair.run(branch, last)
+        except Undecided:
+            pytest.skip("the model does not decide this")
+        assert accepted == (case.conflict is None)
+        pair.compare_all()
+        lake = pair.lake.on(branch)
+        if case.conflict is None:
+            for name, expected in case.tables:
+                assert (name in lake.tables()) == (expected is not None)
+                if expected is not None:
+                    labels, _, rows = read_table(expected)
+                    found = lake.table(name).to_arrow(columns=labels).to_pylist()
+                    assert sorted((tuple(row[label] for label in labels) for row in found), key=repr) == rows
+            for name, expected in case.properties:
+                assert properties(lake, name) == pairs(expected)
+            if case.databases is not None:
+                assert sorted(lake.databases()) == case.databases.split()
+            if case.version is not None:
+                assert lake.version == case.version
+
+
+def properties(lake, name: str) -> dict[str, str]:
+    if "." in name:
+        return lake.table(name).properties
+    described = dict(tuple(row)[:2] for row in lake.describe_database(name).collect())
+    return pairs(" ".join(described.get("properties", "").replace(",", " ").split()))
