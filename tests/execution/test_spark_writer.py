@@ -150,7 +150,8 @@ def test_created_types(new_lake):
     lake = new_lake()
     lake.sql(
         "CREATE TABLE d.c AS SELECT CAST(1 AS TINYINT) a, 1S b, 1 c, 1L d, CAST(1 AS FLOAT) e, 1D f, 1.50 g, 'x' h, "
-        "X'00' i, true j, DATE '2020-01-01' k, TIMESTAMP '2020-01-01 00:00:00Z' l, TIMESTAMP_NTZ '2020-01-01 00:00:00' m, "
+        "X'00' i, true j, DATE '2020-01-01' k, TIMESTAMP '2020-01-01 00:00:00Z' l, "
+        "TIMESTAMP_NTZ '2020-01-01 00:00:00' m, "
         "array(1, NULL) n, map('a', 1L) o, named_struct('x', 1, 'y z', named_struct('d', DATE '2020-01-01')) p"
     )
     types = [row.type for row in lake.table("d.c").describe()]

@@ -1,4 +1,4 @@
-"""LAW.md as tiny histories with outcomes written by hand. `test_model` runs them on the model, `test_cases_on_lake` on a lake.
+"""LAW.md as tiny histories with outcomes written by hand, for the model and for the lake.
 
 A case is a script; its last statement is the merge. Outcomes are tables as text: the columns, then the rows, `-` for
 NULL; or the rule that conflicts. The two matrices are LAW.md's own, and every cell of them is a case.
@@ -45,7 +45,6 @@ def case(
     *,
     theirs: str = "",
     ours: str = "",
-    before: str = "",
     merge: str = "MERGE BRANCH dev",
     detect: str | None = None,
     conflict: str | None = None,
@@ -56,8 +55,8 @@ def case(
 ) -> None:
     """Adds a case: BASE, what theirs (dev) did, what ours (main) did, and the merge of dev into main."""
     how = f" WITH (detect = '{detect}')" if detect else ""
-    script = f"{BASE.replace('    CREATE BRANCH', before + '; CREATE BRANCH')}; USE BRANCH dev; {theirs}; USE BRANCH main; {ours}"
-    version = len([part for part in f"{before};{BASE};{ours}".split(";") if part.strip()]) - 1 if up_to_date else None
+    script = f"{BASE}; USE BRANCH dev; {theirs}; USE BRANCH main; {ours}"
+    version = len([part for part in f"{BASE};{ours}".split(";") if part.strip()]) - 1 if up_to_date else None
     found = Case(
         name if detect is None else f"{name} [{detect}]",
         f"{script}; {merge}{how}",
@@ -530,7 +529,8 @@ for _how in ("row", "cell"):
     )
 case(
     "a predicate reads a column that theirs added by its default",
-    theirs=f"ALTER TABLE d.t ADD COLUMN c INT DEFAULT 5; UPDATE d.t SET a = 0 WHERE c = 5 AND k = 1; DELETE FROM d.t WHERE c = 5 AND k = 2",
+    theirs="ALTER TABLE d.t ADD COLUMN c INT DEFAULT 5; UPDATE d.t SET a = 0 WHERE c = 5 AND k = 1;"
+    "DELETE FROM d.t WHERE c = 5 AND k = 2",
     ours=INSERT_7,
     detect="row",
     tables={"d.t": "k a c | 1 0 5 | 3 30 5 | 4 40 5 | 7 70 5"},
@@ -837,112 +837,94 @@ case("THEIRS revives the table", theirs=delete(1), ours="DROP TABLE d.t", merge=
 
 # --- merges along a history ------------------------------------------------------------------------------------------
 
-DEV_5 = "USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (5, 50, 0)"
-MAIN_7 = f"USE BRANCH main; {INSERT_7}"
+
+def new(k: int) -> str:
+    return f"INSERT INTO d.t (k, a, p) VALUES ({k}, {k}0, 0)"
+
+
+def rows(*born: int) -> dict[str, str]:
+    """The rows of BASE and these."""
+    return {"d.t": " | ".join(["k a p", OLD, *(f"{k} {k}0 0" for k in born)])}
+
+
+MAIN, DEV, EXP = "USE BRANCH main", "USE BRANCH dev", "USE BRANCH exp"
+PULL, PUSH = f"{DEV}; MERGE BRANCH main", f"{MAIN}; MERGE BRANCH dev"
+BOTH = f"{DEV}; {new(5)}; {MAIN}; {new(7)}"  # dev@11 and main@11
+
+story("merging again takes only what is new", f"{BOTH}; {PUSH}; {DEV}; {new(6)}; {PUSH}", tables=rows(5, 6, 7))
+story("merging again at once is up to date", f"{BOTH}; {PUSH}; {PUSH}", tables=rows(5, 7), version=12)
+story("what ours deleted stays deleted", f"{BOTH}; {PUSH}; {delete(5)}; {DEV}; {new(6)}; {PUSH}", tables=rows(6, 7))
+story("main to dev to main", f"{BOTH}; {PULL}; {delete(7)}; {PUSH}", tables=rows(5))
+SIBLINGS = f"CREATE BRANCH exp FROM main; {DEV}; {new(5)}; {EXP}; {new(6)}"
+story("siblings", f"{SIBLINGS}; {PUSH}; MERGE BRANCH exp", tables=rows(5, 6))
+story("a sibling by way of a sibling", f"{SIBLINGS}; MERGE BRANCH dev; {MAIN}; MERGE BRANCH exp", tables=rows(5, 6))
 story(
-    "merging again takes only what is new",
-    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0 | 7 70 0"},
+    "and then the sibling itself is up to date",
+    f"{SIBLINGS}; MERGE BRANCH dev; {MAIN}; MERGE BRANCH exp; MERGE BRANCH dev",
+    tables=rows(5, 6),
+    version=11,
 )
+GRANDCHILD = f"{BOTH}; CREATE BRANCH exp FROM dev; {EXP}; {update(5, 'a = 51')}"
+story("a grandchild", f"{GRANDCHILD}; {MAIN}; MERGE BRANCH exp", tables={"d.t": f"k a p | {OLD} | 5 51 0 | 7 70 0"})
 story(
-    "what ours deleted after a merge stays deleted",
-    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; DELETE FROM d.t WHERE k = 5; USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 6 60 0 | 7 70 0"},
-)
-story(
-    "main to dev to main",
-    f"{DEV_5}; {MAIN_7}; USE BRANCH dev; MERGE BRANCH main; DELETE FROM d.t WHERE k = 7; USE BRANCH main; MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0"},
-)
-story(
-    "siblings",
-    f"CREATE BRANCH exp FROM main; {DEV_5}; USE BRANCH exp; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev; MERGE BRANCH exp",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0"},
-)
-story(
-    "a sibling through a sibling",
-    f"CREATE BRANCH exp FROM main; {DEV_5}; USE BRANCH exp; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); MERGE BRANCH dev; USE BRANCH main; MERGE BRANCH exp; MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0"},
-)
-story(
-    "a grandchild",
-    f"{DEV_5}; CREATE BRANCH exp FROM dev; USE BRANCH exp; UPDATE d.t SET a = 51 WHERE k = 5; {MAIN_7}; MERGE BRANCH exp; MERGE BRANCH dev",
+    "a grandchild, then its parent",
+    f"{GRANDCHILD}; {MAIN}; MERGE BRANCH exp; MERGE BRANCH dev",
     tables={"d.t": f"k a p | {OLD} | 5 51 0 | 7 70 0"},
+    version=12,
 )
+CRISS_CROSS = f"{BOTH}; MERGE BRANCH dev@11; {DEV}; MERGE BRANCH main@11"
+story("criss-cross", f"{CRISS_CROSS}; {new(8)}; {MAIN}; {new(9)}; MERGE BRANCH dev", tables=rows(5, 7, 8, 9))
 story(
-    "criss-cross",
-    f"{DEV_5}; CREATE BRANCH old FROM dev; {MAIN_7}; CREATE BRANCH past FROM main; MERGE BRANCH old; USE BRANCH dev; MERGE BRANCH past; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); USE BRANCH main; INSERT INTO d.t (k, a, p) VALUES (9, 90, 0); MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 7 70 0 | 8 80 0 | 9 90 0"},
+    "criss-cross, and a row of one side updated",
+    f"{CRISS_CROSS}; {update(5, 'a = 51')}; {MAIN}; {delete(7)}; MERGE BRANCH dev WITH (detect = 'row')",
+    conflict="update/delete",
+)
+UNIFIED = (
+    f"{DEV}; {ADD_C.format('INT')}; INSERT INTO d.t (k, c) VALUES (5, 1);"
+    f"{MAIN}; {ADD_C.format('INT')}; INSERT INTO d.t (k, c) VALUES (7, 2); {PUSH}"
 )
 story(
     "a column unified once stays unified",
-    f"USE BRANCH dev; {ADD_C.format('INT')}; INSERT INTO d.t (k, c) VALUES (5, 1); USE BRANCH main; {ADD_C.format('INT')}; INSERT INTO d.t (k, c) VALUES (7, 2); MERGE BRANCH dev; ALTER TABLE d.t RENAME COLUMN c TO m; USE BRANCH dev; INSERT INTO d.t (k, c) VALUES (6, 3); USE BRANCH main; MERGE BRANCH dev",
+    f"{UNIFIED}; ALTER TABLE d.t RENAME COLUMN c TO m; {DEV}; INSERT INTO d.t (k, c) VALUES (6, 3); {PUSH}",
     tables={"d.t": "k m | 1 - | 2 - | 3 - | 4 - | 5 1 | 6 3 | 7 2"},
+)
+story(
+    "even if that merge was undone",
+    f"{UNIFIED}; RESTORE TABLE d.t TO VERSION 11; ALTER TABLE d.t RENAME COLUMN c TO m;"
+    f"{DEV}; INSERT INTO d.t (k, c) VALUES (6, 3); {PUSH}",
+    tables={"d.t": "k m | 1 - | 2 - | 3 - | 4 - | 6 3"},
 )
 
 # --- going back ------------------------------------------------------------------------------------------------------
 
-DEV_56 = f"{DEV_5}; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0)"  # dev@12 and dev@13
-story(
-    "a cherry-pick brings one commit",
-    f"{DEV_56}; {MAIN_7}; CHERRY PICK dev@12",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 7 70 0"},
-)
-story(
-    "a merge after a cherry-pick doubles nothing",
-    f"{DEV_56}; {MAIN_7}; CHERRY PICK dev@12; MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 6 60 0 | 7 70 0"},
-)
-story(
-    "what ours deleted after a cherry-pick stays deleted",
-    f"{DEV_56}; {MAIN_7}; CHERRY PICK dev@12; DELETE FROM d.t WHERE k = 5; MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 6 60 0 | 7 70 0"},
-)
+PICK = f"{DEV}; {new(5)}; {new(6)}; {MAIN}; {new(7)}; CHERRY PICK dev@11"
+story("a cherry-pick brings one commit", PICK, tables=rows(5, 7))
+story("a merge after a cherry-pick doubles nothing", f"{PICK}; {PUSH}", tables=rows(5, 6, 7))
+story("what ours deleted after a cherry-pick stays deleted", f"{PICK}; {delete(5)}; {PUSH}", tables=rows(6, 7))
+story("a cherry-pick of what is there is up to date", f"{PICK}; CHERRY PICK dev@11", tables=rows(5, 7), version=12)
 story(
     "a cherry-picked delete spares ours' inserts",
-    f"USE BRANCH dev; DELETE FROM d.t WHERE p = 0; {MAIN_7}; CHERRY PICK dev",
+    f"{DEV}; DELETE FROM d.t WHERE p = 0; {MAIN}; {new(7)}; CHERRY PICK dev",
     tables={"d.t": "k a p | 3 30 1 | 4 40 1 | 7 70 0"},
 )
 story(
     "a cherry-pick of a row that ours changed too",
-    f"USE BRANCH dev; {update(1, 'a = 11')}; USE BRANCH main; {update(1, 'a = 12')}; CHERRY PICK dev",
+    f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {update(1, 'a = 12')}; CHERRY PICK dev",
     conflict="update/update",
 )
-story(
-    "revert of an insert",
-    f"{INSERT_7}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); REVERT main@12",
-    tables={"d.t": f"k a p | {OLD} | 8 80 0"},
-)
-story(
-    "revert of a delete revives",
-    f"{delete(1)}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); REVERT main@12",
-    tables={"d.t": f"k a p | {OLD} | 8 80 0"},
-)
+story("revert of an insert", f"{new(7)}; {new(8)}; REVERT main@11", tables=rows(8))
+story("revert of a delete revives", f"{delete(1)}; {new(8)}; REVERT main@11", tables=rows(8))
 story(
     "revert of an update of a row updated again",
-    f"{update(1, 'a = 11')}; {update(1, 'a = 12')}; REVERT main@12",
+    f"{update(1, 'a = 11')}; {update(1, 'a = 12')}; REVERT main@11",
     conflict="update/update",
 )
+story("revert of an overwrite", f"{OVER_0}; {new(8)}; REVERT main@11", tables=rows(8))
+story("revert of a drop", f"{new(7)}; DROP TABLE d.t; REVERT main@12", tables=rows(7))
 story(
-    "revert of an overwrite",
-    f"{OVER_0}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 0); REVERT main@12",
-    tables={"d.t": f"k a p | {OLD} | 8 80 0"},
+    "after the revert of a merge only what is new comes",
+    f"{BOTH}; {PUSH}; REVERT main@12; {DEV}; {new(6)}; {PUSH}",
+    tables=rows(6, 7),
 )
-story(
-    "revert of a merge, then only what is new",
-    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; REVERT main@13; USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES (6, 60, 0); USE BRANCH main; MERGE BRANCH dev",
-    tables={"d.t": f"k a p | {OLD} | 6 60 0 | 7 70 0"},
-)
-story(
-    "revert of the revert",
-    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; REVERT main@13; REVERT main@14",
-    tables={"d.t": f"k a p | {OLD} | 5 50 0 | 7 70 0"},
-)
-story(
-    "restore after a merge",
-    f"{DEV_5}; {MAIN_7}; MERGE BRANCH dev; RESTORE TABLE d.t TO VERSION 12",
-    tables={"d.t": f"k a p | {OLD} | 7 70 0"},
-)
-story(
-    "a dropped table comes back", f"{MAIN_7}; DROP TABLE d.t; REVERT main@13", tables={"d.t": f"k a p | {OLD} | 7 70 0"}
-)
+story("revert of the revert", f"{BOTH}; {PUSH}; REVERT main@12; REVERT main@13", tables=rows(5, 7))
+story("restore after a merge", f"{BOTH}; {PUSH}; RESTORE TABLE d.t TO VERSION 11", tables=rows(7))

@@ -67,7 +67,7 @@ ABSENT = object()
 
 def moved(bases: list[Any], head: Any) -> bool:
     """Did this side change it since the base? What the bases disagree on, both sides changed."""
-    return any(base != head for base in bases)
+    return not bases or any(base != head for base in bases)
 
 
 def theirs_counts(bases: list[Any], ours: Any, theirs: Any) -> bool:
@@ -113,7 +113,7 @@ def merge_properties(bases: list[dict], ours: dict, theirs: dict) -> tuple[dict,
     """A0: both set: theirs' value. Both unset the same key: conflict (the second of the pair)."""
     merged, twice = {}, False
     for key in {key for side in (*bases, ours, theirs) for key in side}:
-        was = [base.get(key, ABSENT) for base in bases]
+        was = [base.get(key, ABSENT) for base in bases] or [ABSENT]
         value = pick(was, ours.get(key, ABSENT), theirs.get(key, ABSENT))
         if value is not ABSENT:
             merged[key] = value
@@ -307,7 +307,7 @@ class TableMerge:
     def merge_partitions(self, table: Table) -> None:
         """A7 cannot happen here: a partition is there or not, so both sides can only change it alike."""
         for value in self.ours.partitions | self.theirs.partitions:
-            bases = [value in base.partitions for base in self.bases]
+            bases = [value in base.partitions for base in self.bases] or [False]
             there = pick(bases, value in self.ours.partitions, value in self.theirs.partitions)
             table.partitions = table.partitions - {value} | ({value} if there else set())
         self.theirs_changed |= table.partitions != self.ours.partitions

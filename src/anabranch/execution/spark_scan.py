@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 _LEAST_TASKS = 2
+_UNPACKED = 4  # bytes in memory for one in a file, about
+_MOST_IDS = 64 << 20  # a size that nobody broadcasts
 
 
 def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool = False) -> DataFrame:
@@ -57,11 +59,13 @@ def _output(plan: ScanPlan, *, ids: bool):  # type: ignore[no-untyped-def]
 
 
 def _bundled(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], limits: Limits, *, ids: bool) -> DataFrame:
-    """One task a bundle. The range has as many ids as there are rows, so that Spark's estimate of the size is right
-    (it would broadcast a table that it takes for tiny); all but the first id of every partition are filtered away."""
+    """One task a bundle. Spark takes the size of the range for the size of the scan, and would broadcast a table that
+    it takes for tiny; so there are as many ids as the rows have words, and all but the first of every partition are
+    filtered away."""
     reader = PartReader.of(plan, ids=ids)
     tasks = [[(part, plan.dead(part)) for part in group] for group in bundles(parts, limits.bundle, _LEAST_TASKS)]
-    step = max(1, -(-sum(part.rows for part in parts) // len(tasks)))
+    words = sum(part.rows + part.bytes * _UNPACKED // 8 for part in parts)
+    step = max(1, min(words, _MOST_IDS) // len(tasks))
 
     def kernel(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
@@ -94,11 +98,9 @@ def _native(
     columns = [_labelled(column, name) for column, name in zip(plan.columns, names, strict=True)]
     if ids:
         schema = schema.add(ORIGIN, "long")
-    if ids or masked:
-        schema = schema.add(masks.SLOT, "long")
-    reader = spark.read.schema(schema).option("__globPaths__", "false")
-    if ids or masked:
-        reader = reader.option("basePath", files.spark_url())
+    # Paths are taken as they stand, whatever characters they hold; without basePath Spark would then read parts twice.
+    schema = schema.add(masks.SLOT, "long")
+    reader = spark.read.schema(schema).option("__globPaths__", "false").option("basePath", files.spark_url())
     frame = _listed(spark, reader, [files.spark_url(part.path) for part in parts])
     if not (ids or masked):
         return frame.select(*columns)
