@@ -163,11 +163,13 @@ def write_docs(results: dict[str, Any]) -> None:
 def _markdown(results: dict[str, Any]) -> str:
     entries = results["subjects"]
     dates = sorted({entry["date"] for entry in entries.values()})
+    loads = [entry["load"] for entry in entries.values()]
     here = results["machine"]
     machine_line = (
         f"Measured {' to '.join(dict.fromkeys([dates[0], dates[-1]]))}, {results['rows']:,} rows, on {here['cpu']}, "
         f"{here['memory']} memory, {here['disk']}; Python {here['python']}, Java {here['java']}, "
-        f"Spark {here['spark']}, pyarrow {here['pyarrow']}, SQLite {here['sqlite']}."
+        f"Spark {here['spark']}, pyarrow {here['pyarrow']}, SQLite {here['sqlite']}. "
+        f"Load average when the subjects began: {min(loads):.1f} to {max(loads):.1f}."
     )
     table = ["| what | measured | at most | | how |", "|---|---:|---:|---|---|"]
     for entry in entries.values():

@@ -229,6 +229,10 @@ class Conflict(AnabranchError):
 class CommitConflict(Conflict):
     """The branch moved while a statement ran, and the statement does not fit on the new head."""
 
+    def __init__(self, message: str, conflicts: Sequence[Any] = (), table_ids: Sequence[str] = ()) -> None:
+        super().__init__(message, conflicts)
+        self.table_ids = tuple(table_ids)
+
 
 class MergeConflict(Conflict):
     """Two branches changed the same thing."""

@@ -29,6 +29,7 @@ class Option:
 TABLE_OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
+        Option("isolation", "snapshot", "What concurrent statements may not see.", ("snapshot", "serializable")),
         Option("merge.detect", "file", "What a branch merge compares: files, rows or cells.", ("file", "row", "cell")),
         Option("merge.on-conflict", "fail", "Which side a conflict of rows goes to.", ("fail", "ours", "theirs")),
         Option("write.compression", "snappy", "How Parquet pages are compressed.", ("snappy", "zstd", "lz4", "none")),

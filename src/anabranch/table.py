@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.commands import columns, describe, partitions, tables
 from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame
 from anabranch.commands.result import Result
-from anabranch.commands.session import HEAD, OpenTable, Ref, Session
+from anabranch.commands.session import HEAD, OpenTable, Ref, Session, rerun
 from anabranch.errors import DataError, NeedsSpark, Refused
 from anabranch.execution.incoming import arrow_table, is_spark_frame
 from anabranch.execution.plan import ScanPlan, plan_scan
@@ -136,6 +136,7 @@ class Table:
         scope = Overwrite(partitions.scope(table, spec), dynamic=dynamic)
         return self._insert(data, scope, {table.schema.column(label).physical: text for label, text in spec.items()})
 
+    @rerun
     def _insert(self, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, str] | None = None) -> int:
         table = self._writable()
         if is_spark_frame(data):
@@ -148,12 +149,14 @@ class Table:
         except NeedsSpark as error:
             raise DataError(f"{error} Cast the data first, or write it as a Spark DataFrame.") from error
 
+    @rerun
     def delete(self, where: str | None = None) -> int:
         """Deletes the rows that the SQL predicate is true for; without one, all rows."""
         statement = s.Delete(Name(self._names), where=where)
         self._writable()
         return run_rows.run_delete(self._session, statement, None, {}).collect()[0][0]
 
+    @rerun
     def update(self, set: Mapping[str, Any], where: str | None = None) -> int:
         """Updates rows: column -> SQL expression (text), or a Python value that is not text."""
         self._writable()
@@ -163,12 +166,14 @@ class Table:
         statement = s.Update(Name(self._names), pairs, where=where)
         return run_rows.run_update(self._session, statement, None, {}).collect()[0][0]
 
+    @rerun
     def truncate(self, partition: Mapping[str, Any] | None = None) -> None:
         spec = None if partition is None else {k: declare.sql_literal(v) for k, v in partition.items()}
         partitions.truncate(self._session, self._writable(), spec)
 
     # --- columns and properties ---------------------------------------------------------------------------------------
 
+    @rerun
     def add_column(
         self,
         name: str,
@@ -184,12 +189,15 @@ class Table:
         spec = columns.ColumnSpec(declare.column_path(name), declare.as_type(type), nullable, default, comment)
         columns.add_columns(self._session, self._writable(), [(spec, _place(after, first))])
 
+    @rerun
     def drop_column(self, name: str, *, if_exists: bool = False) -> None:
         columns.drop_columns(self._session, self._writable(), [declare.column_path(name)], if_exists=if_exists)
 
+    @rerun
     def rename_column(self, name: str, new_name: str) -> None:
         columns.rename_column(self._session, self._writable(), declare.column_path(name), new_name)
 
+    @rerun
     def alter_column(
         self,
         name: str,
@@ -215,25 +223,31 @@ class Table:
             place=_place(after, first),
         )
 
+    @rerun
     def rename(self, new_name: str) -> None:
         """`database.table`; this object follows."""
         names = declare.table_parts(new_name)
         tables.rename_table(self._session, self._writable(), names)
         self._names = names
 
+    @rerun
     def set_properties(self, properties: Mapping[str, str]) -> None:
         tables.set_properties(self._session, self._writable(), properties)
 
+    @rerun
     def unset_properties(self, keys: Sequence[str], *, if_exists: bool = False) -> None:
         tables.unset_properties(self._session, self._writable(), keys, if_exists=if_exists)
 
+    @rerun
     def set_comment(self, comment: str | None) -> None:
         tables.set_table_comment(self._session, self._writable(), comment)
 
+    @rerun
     def add_partition(self, values: Mapping[str, Any], *, if_not_exists: bool = False) -> None:
         spec = {label: declare.sql_literal(value) for label, value in values.items()}
         partitions.add_partitions(self._session, self._writable(), [spec], if_not_exists=if_not_exists)
 
+    @rerun
     def drop_partition(self, values: Mapping[str, Any], *, if_exists: bool = False) -> None:
         spec = {label: declare.sql_literal(value) for label, value in values.items()}
         partitions.drop_partitions(self._session, self._writable(), [spec], if_exists=if_exists)

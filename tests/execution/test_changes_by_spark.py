@@ -86,7 +86,7 @@ def test_random_changes(spark, folder, seed):
 @pytest.mark.parametrize(
     ("text", "error", "named"),
     [
-        ("UPDATE d.t SET i = i + 2147483640 WHERE id < 3", "", "i"),
+        ("UPDATE d.t SET i = i + 2147483640 WHERE id < 3", AnabranchError, "overflow"),
         ("UPDATE d.t SET small = id * 1000", ValueOutOfRange, "small"),
         ("UPDATE d.t SET must = NULL WHERE id = 2", NullViolation, "must"),
     ],
@@ -96,7 +96,7 @@ def test_refused_updates_change_nothing(new_lake, files_in, limits, text, error,
     table = lake.create_table("d.t", "id INT, i INT, small TINYINT, must STRING NOT NULL")
     table.write({"id": [1, 2, 3], "i": [1, 2**31 - 5, 3], "small": [1, 2, 3], "must": ["a", "b", "c"]})
     before, files, version = rows(table.to_arrow()), files_in(lake), lake.version
-    with pytest.raises(error or AnabranchError, match=named if error else ""):
+    with pytest.raises(error, match=f"(?i){named}"):
         lake.sql(text)
     assert rows(table.to_arrow()) == before
     assert (files_in(lake), lake.version) == (files, version)

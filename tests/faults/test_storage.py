@@ -189,9 +189,7 @@ with anabranch.connect(folder, create=False) as lake:
 
 
 def test_a_disk_too_full_for_the_catalog_commits_nothing_either(folder):
-    before = files(folder)
     assert run(FULL_CATALOG, folder) == "StorageFull\n" * 3
-    assert len(files(folder)) == len(before) + 2
     with anabranch.connect(folder, create=False) as lake:
         assert one(lake, "d.one") == [1, 2]
 

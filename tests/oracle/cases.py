@@ -27,7 +27,7 @@ OLD = "1 10 0 | 2 20 0 | 3 30 1 | 4 40 1"  # the rows of d.t at the fork, as k a
 class Case:
     name: str
     script: str
-    conflict: str | None = None  # the rule; then nothing may have changed
+    conflict: str | None = None  # the rules; then nothing may have changed
     tables: tuple[tuple[str, str | None], ...] = ()  # of the branch that the script ends on; None: not there
     properties: tuple[tuple[str, str], ...] = ()  # of tables and databases
     databases: str | None = None
@@ -259,7 +259,7 @@ case(
     "theirs dropped a database, ours made a table in it",
     theirs="DROP DATABASE free",
     ours="CREATE TABLE free.u (k INT)",
-    conflict="drop with tables",
+    conflict="drop-with-tables",
 )
 case(
     "the same with CASCADE",
@@ -875,9 +875,9 @@ story(
 CRISS_CROSS = f"{BOTH}; MERGE BRANCH dev@11; {DEV}; MERGE BRANCH main@11"
 story("criss-cross", f"{CRISS_CROSS}; {new(8)}; {MAIN}; {new(9)}; MERGE BRANCH dev", tables=rows(5, 7, 8, 9))
 story(
-    "criss-cross, and a row of one side updated",
+    "criss-cross: what the bases disagree on counts as changed on both sides",
     f"{CRISS_CROSS}; {update(5, 'a = 51')}; {MAIN}; {delete(7)}; MERGE BRANCH dev WITH (detect = 'row')",
-    conflict="update/delete",
+    conflict="update/delete update/update",
 )
 UNIFIED = (
     f"{DEV}; {ADD_C.format('INT')}; INSERT INTO d.t (k, c) VALUES (5, 1);"

@@ -131,7 +131,7 @@ def check_parents(bases: list[State], ours: State, theirs: State, merged: Merged
             if theirs.dropped[table.database]:  # CASCADE, so ours' new tables go too
                 del merged.state.tables[id]
             else:
-                merged.conflicts.add((ours.databases[table.database].name, "drop with tables"))
+                merged.conflicts.add((ours.databases[table.database].name, "drop-with-tables"))
         else:  # ours dropped it: any change to a table in it conflicts
             merged.conflicts.add((theirs.full_name(id), "drop"))
 

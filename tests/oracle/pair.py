@@ -126,7 +126,15 @@ def refused_by_model(model: Model, branch: str, statement: s.Statement) -> Excep
 
 def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement) -> Exception | None:
     try:
-        lake.on(branch).sql(statement.sql)
+        match statement:
+            case s.Merge(theirs, resolve, detect):
+                lake.on(branch).merge(theirs, resolve=resolve, detect=detect)
+            case s.CherryPick(ref):
+                lake.on(branch).cherry_pick(ref)
+            case s.Revert(ref):
+                lake.on(branch).revert(ref)
+            case _:
+                lake.on(branch).sql(statement.sql)
     except Exception as error:
         return error
     return None

@@ -1,46 +1,69 @@
-"""Whether a commit still fits on a head that moved while it was made.
+"""Whether a commit still fits on a head that moved while it was made: LAW.md, "Concurrent commits".
 
-Objects that only one side touched never conflict. On the same table, appended rows fit beside everything but a drop and
-a new NOT NULL; any other pair on one object is refused.
+Isolation, not history, is the question, so rows are compared by row: the same row written by both does not fit, nor a
+row that the other side's overwrite took away. What does not fit is raised, and the statement is run again on the new
+head, where it sees what the other one did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from pyroaring import BitMap
 
 from anabranch.errors import CommitConflict
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit
-from anabranch.model.records import Change, CommitRequest
+from anabranch.model.records import Change, CommitRequest, TableDelta
 
 Moved = Sequence[tuple[Commit, Change]]
+DeltasOf = Callable[[str], Sequence[TableDelta]]
+"""What happened to the rows of a table since the request's base."""
+
+_ROWS = frozenset({"insert", "delete", "update"})
+_BESIDE_INSERT = frozenset({"insert", "delete", "update", "overwrite", "restore", "rename", "properties", "comment",
+                            "column", "partition", "compaction"})  # fmt: skip
+_BESIDE_CHANGE = frozenset({"insert", "delete", "update", "rename", "properties", "comment", "column", "partition",
+                            "compaction"})  # fmt: skip
 
 
-def admit(request: CommitRequest, moved: Moved) -> None:
+def admit(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) -> None:
     """Raises CommitConflict with every pair that does not fit."""
-    conflicts = find_conflicts(request, moved)
+    conflicts = find_conflicts(request, moved, deltas_of)
     if conflicts:
         shown = "; ".join(map(str, conflicts[:3]))
         raise CommitConflict(
             f"the branch moved while '{request.operation}' ran, and the two do not fit together: {shown}. "
             "Nothing was written; run the statement again.",
             conflicts,
+            [change.object_id for change in request.changes if change.kind == "table"],
         )
 
 
-def find_conflicts(request: CommitRequest, moved: Moved) -> list[ConflictRecord]:
-    return [
-        ConflictRecord(
-            object=f"{mine.kind} {mine.detail.get('name', mine.object_id)}",
-            kind=mine.kind,
-            rule="same object",
-            ours=f"{other.operation} in version {commit.version}",
-            theirs=mine.operation,
-        )
+def find_conflicts(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) -> list[ConflictRecord]:
+    found = [
+        _record(mine, f"{other.operation} in version {commit.version}", "same object")
         for mine in request.changes
         for commit, other in moved
         if _meets(mine, other) and not _fits(mine, other)
     ]
+    met = {change.object_id for _, change in moved}
+    for mine in request.changes:
+        if not found and mine.operation in ("delete", "update") and mine.object_id in met:
+            rows = _rows_of_both(request, mine.object_id, deltas_of(mine.object_id))
+            if rows:
+                found.append(_record(mine, f"{rows:,} rows of it changed meanwhile", "same row"))
+    return found
+
+
+def _record(mine: Change, ours: str, rule: str) -> ConflictRecord:
+    return ConflictRecord(
+        object=f"{mine.kind} {mine.detail.get('name', mine.object_id)}",
+        kind=mine.kind,
+        rule=rule,
+        ours=ours,
+        theirs=mine.operation,
+    )
 
 
 def _meets(mine: Change, other: Change) -> bool:
@@ -53,6 +76,27 @@ def _meets(mine: Change, other: Change) -> bool:
 
 
 def _fits(mine: Change, other: Change) -> bool:
-    if mine.operation != "insert":
+    """Beside each other, rows not looked at yet."""
+    if mine.operation not in _ROWS or other.detail.get("not_null"):
         return False
-    return not (other.operation == "drop" or other.detail.get("not_null"))
+    if mine.operation == "insert":
+        return other.operation in _BESIDE_INSERT
+    if mine.detail.get("serializable") and other.operation in ("insert", "update"):
+        return False  # run again, it sees these rows
+    return other.operation in _BESIDE_CHANGE
+
+
+def _rows_of_both(request: CommitRequest, table_id: str, others: Sequence[TableDelta]) -> int:
+    """How many rows that the request kills somebody else has killed, or taken away with their part."""
+    killed: dict[int, BitMap] = {}
+    removed: set[int] = set()
+    for delta in others:
+        removed.update(delta.removed)
+        for slot, rows in (*delta.killed.items(), *delta.revived.items()):
+            killed[slot] = killed[slot] | rows if slot in killed else rows
+    count = 0
+    for delta in request.deltas:
+        if delta.table_id == table_id:
+            for slot, rows in delta.killed.items():
+                count += len(rows) if slot in removed else len(rows & killed.get(slot, BitMap()))
+    return count

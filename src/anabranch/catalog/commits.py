@@ -21,7 +21,7 @@ from anabranch.catalog.clock import now_us
 from anabranch.catalog.log import BY_ID, commit_of
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
-from anabranch.catalog.states import States
+from anabranch.catalog.turns import Turns
 from anabranch.catalog.tables import branch
 from anabranch.catalog.vacancy import Vacancy
 from anabranch.errors import CommitConflict, NotFound
@@ -38,7 +38,7 @@ _LOCK_HEAD = (
 )
 
 
-class Commits(States, Reservations):
+class Commits(Turns, Reservations):
     """The only way in which databases, tables and rows change."""
 
     def commit(self, request: CommitRequest, admit: Admit) -> Commit:

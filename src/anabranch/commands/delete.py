@@ -25,6 +25,11 @@ FrameOf = Callable[[], "DataFrame"]
 
 def delete(session: Session, table: OpenTable, where: Predicate | None, by_spark: FrameOf) -> int:
     """The number of rows that died."""
+    with session.turn(table):
+        return _delete(session, table, where, by_spark)
+
+
+def _delete(session: Session, table: OpenTable, where: Predicate | None, by_spark: FrameOf) -> int:
     view = session.view(table)
     if where is None:
         return _kill(session, table, _all_live(view), None)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from anabranch.branching.admit import Moved, admit
 from anabranch.catalog import Catalog
-from anabranch.errors import NotFound, Refused
+from anabranch.errors import CommitConflict, NotFound, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
@@ -70,6 +71,8 @@ class Shared:
     limits: Limits = field(default_factory=Limits)
     slots: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+    alone: set[str] = field(default_factory=set)
+    """The tables that a statement of this process has to itself at the moment."""
 
 
 @dataclass
@@ -97,6 +100,8 @@ class Session:
 
     shared: Shared
     branch_id: int
+    pinned: Position | None = None
+    """A statement that reads several times reads one version."""
 
     @property
     def catalog(self) -> Catalog:
@@ -107,7 +112,12 @@ class Session:
 
     # --- positions ----------------------------------------------------------------------------------------------------
 
+    def at(self, position: Position) -> Session:
+        return Session(self.shared, position.branch_id, position)
+
     def head(self) -> Position:
+        if self.pinned is not None:
+            return self.pinned
         branch = self.catalog.branch_by_id(self.branch_id)
         if branch.dropped:
             raise Refused(f"the branch '{branch.name}' of this session was dropped. USE another branch.")
@@ -178,7 +188,7 @@ class Session:
         operation: str,
         message: str,
         changes: Iterable[Change],
-        admit: Callable[[CommitRequest, Moved], None] = admit,
+        admit: Callable[[CommitRequest, Moved], None] | None = None,
         **written: Any,
     ) -> Commit:
         """Appends one commit to the session's branch, made against `base`."""
@@ -193,7 +203,30 @@ class Session:
             changes=tuple(changes),
             **written,
         )
-        return self.catalog.commit(request, admit)
+        return self.catalog.commit(request, admit or self._admit)
+
+    def _admit(self, request: CommitRequest, moved: Moved) -> None:
+        """Runs while the head is locked, so what it reads is what the commit will stand on."""
+        head = Position(self.branch_id, moved[-1][0].version) if moved else request.base
+        admit(request, moved, lambda table_id: self.catalog.deltas(head, table_id, request.base.version))
+
+    @contextmanager
+    def turn(self, table: OpenTable) -> Iterator[None]:
+        """Around the work of a statement that kills rows: beside others like it, or alone if that was asked for."""
+        if table.id in self.shared.alone:
+            yield
+        else:
+            with self.catalog.turn(table.id, alone=False):
+                yield
+
+    @contextmanager
+    def alone(self, table_ids: Iterable[str]) -> Iterator[None]:
+        with ExitStack() as stack:
+            for table_id in sorted(set(table_ids) - self.shared.alone):
+                stack.enter_context(self.catalog.turn(table_id, alone=True))
+                self.shared.alone.add(table_id)
+                stack.callback(self.shared.alone.discard, table_id)
+            yield
 
     def next_slot(self, table_id: str) -> int:
         """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog."""
@@ -239,10 +272,33 @@ def as_ref(ref: Ref | str | int | None) -> Ref:
     return Ref(name or None, int(version) if version else None)
 
 
+_RERUNS = 3
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def rerun(statement: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """A statement that runs again, on the new head, when what it did does not fit beside what others did meanwhile.
+
+    The last time it has the table to itself, so that nobody starves. Its first argument is, or has, the session.
+    """
+
+    @wraps(statement)
+    def tried(*args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        for _ in range(_RERUNS):
+            try:
+                return statement(*args, **kwargs)
+            except CommitConflict as conflict:
+                last = conflict
+        session: Any = getattr(args[0], "_session", args[0])
+        with session.alone(last.table_ids):
+            return statement(*args, **kwargs)
+
+    return tried
+
+
 def table_change(table: OpenTable, operation: str, **detail: Any) -> Change:
-    return Change(
-        "table",
-        table.id,
-        operation,  # type: ignore[arg-type]
-        {"name": table.name, "database": table.database.id} | {k: v for k, v in detail.items() if v is not None},
-    )
+    body = {"name": table.name, "database": table.database.id} | {k: v for k, v in detail.items() if v is not None}
+    if option(table.record.properties, "isolation") == "serializable":
+        body["serializable"] = True
+    return Change("table", table.id, operation, body)  # type: ignore[arg-type]

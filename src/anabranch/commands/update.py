@@ -30,6 +30,13 @@ def update(
     session: Session, table: OpenTable, values: Values, where: Predicate | None, scope: Scope, by_spark: FrameOf
 ) -> int:
     """The number of rows that changed. `by_spark` gives all columns, new values in place, then `_row_id`, `_origin`."""
+    with session.turn(table):
+        return _update(session, table, values, where, scope, by_spark)
+
+
+def _update(
+    session: Session, table: OpenTable, values: Values, where: Predicate | None, scope: Scope, by_spark: FrameOf
+) -> int:
     view = session.view(table)
     shape = by_place(table.name, table.schema, len(table.schema.columns))
     try:

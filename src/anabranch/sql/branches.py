@@ -75,9 +75,10 @@ def show_tags(cursor: Cursor) -> st.ShowTags:
 
 
 def show_log(cursor: Cursor) -> st.ShowLog:
+    graph = cursor.take("GRAPH")
     ref = cursor.identifier(_REF) if cursor.take_any("IN", "FROM") else None
     limit = cursor.integer("a limit") if cursor.take("LIMIT") else None
-    return st.ShowLog(ref, limit)
+    return st.ShowLog(ref, limit, graph)
 
 
 def restore(cursor: Cursor) -> st.Statement:

@@ -34,7 +34,7 @@ def run_query(
     """A query as a Spark DataFrame. `ids_at`: the table whose name starts there also has `_row_id` and `_origin`."""
     given = {name: as_frame(session, frame) for name, frame in (frames or {}).items()}
     prepared = prepare(text, given.keys())
-    plans = plans_of(session, prepared)
+    plans = plans_of(session.at(session.head()), prepared)
     spark = session.shared.spark()
     with spark_failures():
         made = {}

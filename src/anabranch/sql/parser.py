@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from anabranch.errors import SqlError, nearest
-from anabranch.sql import alter, branches, databases, rows, show, tables
+from anabranch.sql import alter, branches, databases, merging, rows, show, tables
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.statements import Explain, Statement
 from anabranch.sql.tokens import Kind
@@ -121,19 +121,18 @@ STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "SHOW TAGS": branches.show_tags,
     "SHOW LOG": branches.show_log,
     "RESTORE": branches.restore,
+    "MERGE BRANCH": merging.merge_branch,
+    "SHOW CONFLICTS": merging.show_conflicts,
+    "CHERRY PICK": merging.cherry_pick,
+    "REVERT": merging.revert,
+    "DIFF": merging.diff,
     "EXPLAIN": _explain,
 }
 
 _LONGEST_FIRST = sorted(STATEMENTS, key=lambda phrase: -len(phrase.split()))
 
 LATER = (
-    "MERGE BRANCH",
     "MERGE INTO",
-    "SHOW CONFLICTS",
-    "DIFF",
-    "DESCRIBE SECTIONS",
-    "CHERRY PICK",
-    "REVERT",
     "BEGIN",
     "COMMIT",
     "ROLLBACK",

@@ -10,7 +10,7 @@ from typing import Any
 from anabranch.commands import branches, columns, databases, describe, partitions, restore, tables
 from anabranch.commands.columns import ColumnSpec
 from anabranch.commands.result import Result
-from anabranch.commands.session import OpenTable, Ref, Session, as_ref
+from anabranch.commands.session import OpenTable, Ref, Session, as_ref, rerun
 from anabranch.commands.tables import TableSpec
 from anabranch.errors import Refused, SqlError
 from anabranch.model.types import parse_type
@@ -25,6 +25,7 @@ Frames = Mapping[str, Any]
 OK = ("status",)
 
 
+@rerun
 def run(session: Session, text: str, args: Any = None, frames: Frames | None = None) -> Any:
     """A Spark DataFrame for a query, a Result for all else."""
     statement = parse(text)

@@ -52,6 +52,7 @@ def writable(session: Session, name: Any) -> tuple[Session, OpenTable]:
 
 
 def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames) -> Result:
+    reading = session
     session, table = writable(session, statement.name)
     fixed = _fixed(table, statement)
     overwrite = _overwrite(table, statement)
@@ -61,7 +62,7 @@ def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames)
             shape = by_place(table.name, table.schema, rows.num_columns, statement.columns, fixed)
             return _rows_result("rows_inserted", insert_arrow(session, table, [rows], shape, overwrite))
     text = _as_query(statement)
-    frame = run_query(session, text, args, frames)
+    frame = run_query(reading, text, args, frames)
     if statement.by_name:
         shape = by_name(table.name, table.schema, frame.columns, fixed)
     else:
@@ -150,36 +151,38 @@ def _overwrite(table: OpenTable, statement: s.Insert) -> Overwrite | None:
 
 
 def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames) -> Result:
-    session, table = writable(session, statement.name)
+    on, table = writable(session, statement.name)
     where = _predicate(statement.where, _scope(table, statement.alias))
-    query, at = _rows_to_delete(table, statement)
-    rows = delete(session, table, where, lambda: run_query(session, query, args, frames, ids_at=at))
+    query, at = _rows_to_delete(on, table, statement)
+    rows = delete(on, table, where, lambda: run_query(session, query, args, frames, ids_at=at))
     return _rows_result("rows_deleted", rows)
 
 
 def run_update(session: Session, statement: s.Update, args: Any, frames: Frames) -> Result:
-    session, table = writable(session, statement.name)
+    on, table = writable(session, statement.name)
     scope = _scope(table, statement.alias)
     where = _predicate(statement.where, scope)
     values = _assigned(table, statement)
-    query, at = _rows_to_update(table, statement, values)
+    query, at = _rows_to_update(on, table, statement, values)
     frame = lambda: run_query(session, query, args, frames, ids_at=at)  # noqa: E731
-    return _rows_result("rows_updated", update(session, table, values, where, scope, frame))
+    return _rows_result("rows_updated", update(on, table, values, where, scope, frame))
 
 
 def explained(session: Session, statement: s.Delete | s.Update) -> tuple[str, int]:
     """The query that finds the rows to change, as EXPLAIN shows it, and where the table's name stands in it."""
-    _, table = writable(session, statement.name)
+    on, table = writable(session, statement.name)
     if isinstance(statement, s.Delete):
-        return _rows_to_delete(table, statement)
-    return _rows_to_update(table, statement, _assigned(table, statement))
+        return _rows_to_delete(on, table, statement)
+    return _rows_to_update(on, table, statement, _assigned(table, statement))
 
 
-def _rows_to_delete(table: OpenTable, statement: s.Delete) -> tuple[str, int]:
-    return _from(table, f"SELECT `{ROW_ID}`", statement.alias, statement.where)
+def _rows_to_delete(session: Session, table: OpenTable, statement: s.Delete) -> tuple[str, int]:
+    return _from(session, table, f"SELECT `{ROW_ID}`", statement.alias, statement.where)
 
 
-def _rows_to_update(table: OpenTable, statement: s.Update, values: Mapping[str, str]) -> tuple[str, int]:
+def _rows_to_update(
+    session: Session, table: OpenTable, statement: s.Update, values: Mapping[str, str]
+) -> tuple[str, int]:
     """All columns, new values in their places, then the row's ids."""
     alias = quote_identifier(statement.alias or table.record.name)
     columns = [
@@ -188,7 +191,7 @@ def _rows_to_update(table: OpenTable, statement: s.Update, values: Mapping[str, 
         for c in table.schema.columns
     ]  # fmt: skip
     select = f"SELECT {', '.join(columns)}, {alias}.`{ROW_ID}`, {alias}.`{ORIGIN}`"
-    return _from(table, select, statement.alias, statement.where)
+    return _from(session, table, select, statement.alias, statement.where)
 
 
 def _assigned(table: OpenTable, statement: s.Update) -> dict[str, str]:
@@ -216,9 +219,12 @@ def _predicate(where: str | None, scope: Scope) -> Predicate | None:
     return None if where is None else Predicate(where, scope)
 
 
-def _from(table: OpenTable, select: str, alias: str | None, where: str | None) -> tuple[str, int]:
-    """A query over the table, and where the table's name stands in it."""
+def _from(session: Session, table: OpenTable, select: str, alias: str | None, where: str | None) -> tuple[str, int]:
+    """A query over the table as it was opened, whatever the branch that its other names mean, and where its name
+    stands in the text."""
+    branch = session.catalog.branch_by_id(table.position.branch_id).name
     names = f"`{_escaped(table.database.name)}`.`{_escaped(table.record.name)}`"
+    names += f"@`{_escaped(branch)}`@{table.position.version}"
     called = quote_identifier(alias or table.record.name)
     tail = f" AS {called}" + (f" WHERE {where}" if where else "")
     return f"{select} FROM {names}{tail}", len(f"{select} FROM ")

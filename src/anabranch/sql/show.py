@@ -5,6 +5,7 @@ from __future__ import annotations
 from anabranch.sql import clauses
 from anabranch.sql import statements as st
 from anabranch.sql.cursor import Cursor
+from anabranch.sql.merging import describe_sections
 from anabranch.sql.refs import Name, database_name, ref, table_name
 from anabranch.sql.tokens import Kind
 
@@ -48,13 +49,15 @@ def tblproperties(cursor: Cursor) -> st.ShowTblProperties:
 
 
 def describe(cursor: Cursor) -> st.Statement:
-    """DESCRIBE DATABASE | HISTORY | [TABLE]; a database may bear one of these words as its name."""
+    """DESCRIBE DATABASE | HISTORY | SECTIONS | [TABLE]; a database may bear one of these words as its name."""
     named = cursor.at(".", 1)
     if not named and cursor.take_any("DATABASE", "SCHEMA", "NAMESPACE"):
         extended = cursor.take("EXTENDED")
         return st.DescribeDatabase(database_name(cursor), extended)
     if not named and cursor.take("HISTORY"):
         return st.DescribeHistory(table_name(cursor))
+    if not named and cursor.take("SECTIONS"):
+        return describe_sections(cursor)
     if not named and cursor.at_any("QUERY", "FUNCTION"):
         cursor.fail("a table name, DATABASE or HISTORY")
     if not named:

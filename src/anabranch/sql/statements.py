@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from anabranch.model.evolve import Place
 from anabranch.sql.refs import Name
 
 Path = tuple[str, ...]
 """A column, or a field in it: `a.b.c`."""
+Winner = Literal["ours", "theirs"]
+"""The side that a conflict goes to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,6 +347,7 @@ class ShowTags(Statement):
 class ShowLog(Statement):
     ref: str | None = None
     limit: int | None = None
+    graph: bool = False
 
 
 @dataclass(frozen=True)
@@ -369,6 +373,61 @@ class RestoreBranch(Statement):
     name: str | None = None
     version: int | None = None
     timestamp: str | None = None
+
+
+# Branches that meet. A ref is `name` or `name@version`, a number is a version of the session's branch.
+
+
+@dataclass(frozen=True)
+class MergeBranch(Statement):
+    """`ours` None is the session's branch; `tables` are resolved apart from the rest."""
+
+    theirs: str
+    ours: str | None = None
+    dry_run: bool = False
+    resolve: Winner | None = None
+    tables: Mapping[Name, Winner] = field(default_factory=dict)
+    detect: str | None = None
+
+
+@dataclass(frozen=True)
+class ShowConflicts(Statement):
+    theirs: str
+    ours: str | None = None
+    detect: str | None = None
+
+
+@dataclass(frozen=True)
+class CherryPick(Statement):
+    """`commit`: the beginning of an id, `branch@version`, or a version."""
+
+    commit: str | int
+    dry_run: bool = False
+    resolve: Winner | None = None
+    detect: str | None = None
+
+
+@dataclass(frozen=True)
+class Revert(Statement):
+    commit: str | int
+    dry_run: bool = False
+    resolve: Winner | None = None
+    detect: str | None = None
+
+
+@dataclass(frozen=True)
+class Diff(Statement):
+    old: str | int
+    new: str | int
+    table: Name | None = None
+
+
+@dataclass(frozen=True)
+class DescribeSections(Statement):
+    """`against` None: since the branch's fork."""
+
+    name: Name
+    against: str | None = None
 
 
 @dataclass(frozen=True)

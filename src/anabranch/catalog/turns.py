@@ -1,0 +1,67 @@
+"""Turns: who may change the rows of a table, when statements keep getting in each other's way.
+
+Statements that kill rows hold a table's lock together, so they run side by side; one that failed often enough holds it
+alone, and then nobody's commit can spoil its own. A newcomer passes the gate first, which one who waits to be alone
+keeps shut: otherwise newcomers, who may share, would be let in before him for ever. Appends take no turn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+
+from anabranch.catalog.states import States
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows: no turns, statements are only run again
+    fcntl = None  # type: ignore[assignment]
+
+
+class Turns(States):
+    """Locks that last as long as a statement."""
+
+    @contextmanager
+    def turn(self, table_id: str, *, alone: bool) -> Iterator[None]:
+        """Holds the right to change a table's rows: with others, or alone."""
+        with ExitStack() as stack:
+            lock = self._locks(stack)
+            if alone:
+                lock(f"{table_id}.gate", True)
+                lock(f"{table_id}.turn", True)
+                yield
+                return
+            with ExitStack() as passing:
+                self._locks(passing)(f"{table_id}.gate", False)
+                lock(f"{table_id}.turn", False)
+            yield
+
+    def _locks(self, stack: ExitStack) -> Any:
+        database = self._db
+        if database.is_sqlite:
+            folder = database.path.with_name(database.path.name + ".turns")
+            return lambda name, alone: stack.enter_context(_file_lock(folder / name, alone=alone))
+        connection = stack.enter_context(database.reading())
+
+        def lock(name: str, alone: bool) -> None:
+            key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
+            shared = "" if alone else "_shared"
+            connection.execute(text(f"SELECT pg_advisory_lock{shared}(:key)"), {"key": key})
+            undo = text(f"SELECT pg_advisory_unlock{shared}(:key)")
+            stack.callback(lambda: connection.execute(undo, {"key": key}))
+
+        return lock
+
+
+@contextmanager
+def _file_lock(path: Path, *, alone: bool) -> Iterator[None]:
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield  # closing the file gives the lock back

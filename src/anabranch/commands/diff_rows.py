@@ -1,0 +1,128 @@
+"""The rows in which two states of a table differ, by origin: inserted, deleted, or another version of the same row.
+
+Counts come from the states alone; of the files nothing is read but the origins of updated parts that only one of the
+states has. Rows are then fetched by their ids, so the cost follows the change and not the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap
+
+from anabranch.branching.rows import Origins, Side, ids_of, origins_of, side_of, visible
+from anabranch.model import types
+from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.schema import Column, Schema
+from anabranch.model.state import TableState
+
+
+@dataclass(frozen=True)
+class Counts:
+    inserted: int = 0
+    deleted: int = 0
+    updated: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted or self.deleted or self.updated)
+
+
+@dataclass(frozen=True)
+class RowDiff:
+    """Ids before and after, place by place: -1 where there is no row. In the order of origins."""
+
+    before: np.ndarray
+    after: np.ndarray
+
+    def without(self, places: np.ndarray) -> RowDiff:
+        return RowDiff(np.delete(self.before, places), np.delete(self.after, places))
+
+
+def compared(old: TableState, new: TableState) -> Side:
+    """What `new` has and `old` has not, and the other way round."""
+    return side_of(old, new, ())
+
+
+def count_rows(side: Side, origins: Origins) -> Counts:
+    """How many rows differ. A row of which only the version differs counts as updated, whatever its values."""
+    gone, new = side.lost(), _new(side)
+    lost, gained = _size(gone), _size(new)
+    if not (lost and gained and _may_pair(side, gone, new)):
+        return Counts(gained, lost)
+    was = origins_of(ids_of(gone), side.base.parts, origins)
+    # A row of a part without origins can only be another version of a row that came from that very part.
+    came_from = set(np.unique(was >> POSITION_BITS).tolist())
+    parts = side.head.parts
+    near = {slot: rows for slot, rows in new.items() if parts[slot].has_origin or slot in came_from}
+    both = len(np.intersect1d(was, origins_of(ids_of(near), parts, origins), assume_unique=True))
+    return Counts(gained - both, lost - both, both)
+
+
+def pair_rows(side: Side, origins: Origins) -> RowDiff:
+    """Every row that differs; versions of one row stand together."""
+    before, after = ids_of(side.lost()), ids_of(_new(side))
+    was, now = origins_of(before, side.base.parts, origins), origins_of(after, side.head.parts, origins)
+    every = np.unique(np.concatenate([was, now]))
+    paired = RowDiff(np.full(len(every), -1, np.int64), np.full(len(every), -1, np.int64))
+    paired.before[np.searchsorted(every, was)] = before
+    paired.after[np.searchsorted(every, now)] = after
+    return paired
+
+
+def _new(side: Side) -> dict[int, BitMap]:
+    return {**{slot: visible(side.head, slot) for slot in side.placed}, **side.back}
+
+
+def _size(rows: Mapping[int, BitMap]) -> int:
+    return sum(map(len, rows.values()))
+
+
+def _may_pair(side: Side, gone: Mapping[int, BitMap], new: Mapping[int, BitMap]) -> bool:
+    """Without origins on either side, no row is a version of another."""
+    return any(side.base.parts[slot].has_origin for slot in gone) or any(side.head.parts[s].has_origin for s in new)
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def common_columns(old: Schema, new: Schema) -> tuple[Column, ...]:
+    """The columns of `new`, wide enough to hold the rows of `old` too; text where no type holds both."""
+    return tuple(_wide_enough(column, old) for column in new.columns)
+
+
+def _wide_enough(column: Column, old: Schema) -> Column:
+    names = {column.physical, *column.aliases}
+    other = next((c for c in old.columns if names & {c.physical, *c.aliases}), None)
+    if other is None:
+        return column
+    aliases = tuple(sorted({*names, other.physical, *other.aliases} - {column.physical}))
+    if types.widens(other.type, column.type):
+        wide = column.type
+    else:
+        wide = other.type if types.widens(column.type, other.type) or not types.is_atomic(column.type) else types.STRING
+    return replace(column, type=wide, aliases=aliases)
+
+
+def equal_rows(one: pa.Table, other: pa.Table) -> np.ndarray:
+    """Row by row, NULL equal to NULL and NaN to NaN."""
+    same = np.ones(one.num_rows, bool)
+    for mine, its in zip(one.columns, other.columns, strict=True):
+        same &= _equal(mine.combine_chunks(), its.combine_chunks())
+    return same
+
+
+def _equal(mine: pa.Array, its: pa.Array) -> np.ndarray:
+    if pa.types.is_nested(mine.type):
+        return np.array([a == b for a, b in zip(mine.to_pylist(), its.to_pylist(), strict=True)], dtype=bool)
+    same = pc.or_(pc.fill_null(pc.equal(mine, its), False), pc.and_(pc.is_null(mine), pc.is_null(its)))
+    if pa.types.is_floating(mine.type):
+        same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(mine), pc.is_nan(its)), False))
+    return np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def parts_of(state: TableState, ids: np.ndarray) -> dict[int, Part]:
+    return {slot: state.parts[slot] for slot in np.unique(ids[ids >= 0] >> POSITION_BITS).tolist()}
