@@ -1,7 +1,7 @@
 """Planning: `lake.sql(SELECT …)` up to its schema, nothing executed, on a table of 10,000 parts of 1,000 rows.
 
-First time: a new Lake, so nothing of the catalog is in memory; Spark itself is warm. Then the same query with another
-literal, and the very same query again. `id < 5` leaves one part; without a condition all parts are planned.
+First time: a new process, so nothing of this table is in any cache; Spark itself is warm. Then the same query with
+another literal, and the very same query again. `id < 5` leaves one part; without a condition all parts are planned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import data
 import numpy as np
-from context import TABLE, Context
+from context import TABLE, Context, start_spark
 from measure import Line, Timing, child, report, timed
 
 if TYPE_CHECKING:
@@ -26,43 +26,17 @@ REPEAT = 5
 
 
 def run(context: Context) -> Iterator[Line]:
-    import anabranch
-
-    folder, parts = context.folder("planning"), context.scaled(10_000)
+    folder, warm, parts = context.folder("planning"), context.folder("planning-warm"), context.scaled(10_000)
     context.say(f"writing {parts:,} small parts")
-    child("planning", folder, parts)
-    _warm(context)
+    child("planning", "build", folder, parts)
+    child("planning", "build", warm, 100)
     for kind, query in (("that leaves one part", PRUNED), ("over all parts", WHOLE)):
-        first, other, same = [], [], []
-        for _ in range(REPEAT):
-            with anabranch.connect(folder, spark=context.spark) as lake:
-                first.append(_planned(lake, query.format(n=5)))
-                other.append(_planned(lake, query.format(n=7)))
-                same.append(_planned(lake, query.format(n=7)))
+        context.say(f"planning a SELECT {kind}, {REPEAT} processes")
+        found = [child("planning", "plan", folder, warm, query) for _ in range(REPEAT)]
         what = f"planning a SELECT {kind}, {parts:,} parts"
-        yield _line(f"{what}: first time", 0.5, first)
-        yield _line(f"{what}: second time, another literal", 0.1, other)
-        yield _line(f"{what}: second time, the same", 0.1, same)
-
-
-def _planned(lake: Lake, text: str) -> float:
-    return timed(lambda: _schema(lake, text))
-
-
-def _schema(lake: Lake, text: str) -> object:
-    return lake.sql(text).schema  # type: ignore[union-attr]  # a SELECT gives a DataFrame
-
-
-def _warm(context: Context) -> None:
-    """Spark's own classes and the two ways to read are loaded before the clock starts."""
-    import anabranch
-
-    folder = context.folder("planning-warm")
-    child("planning", folder, 100)
-    with anabranch.connect(folder, spark=context.spark) as lake:
-        for query in (PRUNED, WHOLE):
-            for n in range(3):
-                _schema(lake, query.format(n=n))
+        yield _line(f"{what}: first time", 0.5, [times["first"] for times in found])
+        yield _line(f"{what}: second time, another literal", 0.1, [times["other"] for times in found])
+        yield _line(f"{what}: second time, the same", 0.1, [times["same"] for times in found])
 
 
 def _line(what: str, limit: float, seconds: list[float]) -> Line:
@@ -70,7 +44,7 @@ def _line(what: str, limit: float, seconds: list[float]) -> Line:
     return Line(what, timing.median, limit, "s", f"median of {len(timing)}, min {timing.min:.3f} s")
 
 
-def main(folder: Path, parts: int) -> None:
+def build(folder: Path, parts: int) -> None:
     import anabranch
 
     lake = anabranch.connect(folder, durability="process")
@@ -82,5 +56,28 @@ def main(folder: Path, parts: int) -> None:
     report({"parts": parts})
 
 
+def plan(folder: Path, warm: Path, query: str) -> None:
+    """Another lake loads Spark's classes and both ways to read; of the measured one nothing is known yet."""
+    import anabranch
+
+    spark = start_spark()
+    with anabranch.connect(warm, spark=spark) as lake:
+        for n in range(10):
+            for text in (PRUNED, WHOLE):
+                _schema(lake, text.format(n=n))
+    with anabranch.connect(folder, spark=spark) as lake:
+        numbers = {"first": 5, "other": 7, "same": 7}
+        times = {name: timed(lambda n=n: _schema(lake, query.format(n=n))) for name, n in numbers.items()}  # type: ignore[misc]
+    spark.stop()
+    report(times)
+
+
+def _schema(lake: Lake, text: str) -> object:
+    return lake.sql(text).schema  # type: ignore[union-attr]  # a SELECT gives a DataFrame
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    if sys.argv[1] == "build":
+        build(Path(sys.argv[2]), int(sys.argv[3]))
+    else:
+        plan(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])

@@ -12,16 +12,17 @@ from urllib.parse import quote
 from anabranch import commands
 from anabranch.commands.result import Result
 from anabranch.commands.session import Ref, Session, Shared, as_ref
-from anabranch.errors import InvalidOption, NotALake, Refused
+from anabranch.errors import NotALake, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Branch, Commit, Tag
+from anabranch.model.names import qualified
 from anabranch.options import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from anabranch.commands.graph import GraphLine
     from anabranch.commands.merge_branch import MergeReport
-    from anabranch.commands.table_merge import Wishes
     from anabranch.model.conflict import ConflictRecord
     from anabranch.table import Table
 
@@ -73,19 +74,6 @@ def _embedded(files: Any, *, create: bool) -> str:
         if root.exists() and any(root.iterdir()):
             raise NotALake(str(root), "the folder holds other things; choose an empty or new one")
     return f"sqlite:///{quote(str(root / CATALOG_FILE), safe='/')}"
-
-
-def _wishes(detect: str | None, resolve: str | None, tables: Mapping[str, str] | None) -> Wishes:
-    from anabranch.commands.table_merge import Wishes
-
-    sides = {"resolve": resolve, **{f"resolve of {name}": side for name, side in (tables or {}).items()}}
-    for name, side in sides.items():
-        if side is not None and side.lower() not in ("ours", "theirs"):
-            raise InvalidOption(name, side, "'ours' or 'theirs'")
-    if detect is not None and detect.lower() not in ("file", "row", "cell"):
-        raise InvalidOption("detect", detect, "'file', 'row' or 'cell'")
-    lowered = {name.lower(): side.lower() for name, side in (tables or {}).items()}
-    return Wishes(detect and detect.lower(), resolve and resolve.lower(), lowered)  # type: ignore[arg-type]
 
 
 class Lake:
@@ -179,6 +167,18 @@ class Lake:
         """Commits, newest first."""
         return self._session.catalog.log(self._session.resolve(ref), limit)
 
+    def graph(self, ref: str | int | None = None, limit: int | None = None) -> list[GraphLine]:
+        """The same with everything that was merged into it, drawn line by line."""
+        from anabranch.commands.graph import log_graph
+
+        return log_graph(self._session, self._session.resolve(ref), limit)
+
+    def describe_branches(self) -> Result:
+        """Parent, fork and head of every branch, how far it is from its parent, and the bytes that it pins."""
+        from anabranch.commands.apart import branch_table
+
+        return branch_table(self._session)
+
     # --- merging ------------------------------------------------------------------------------------------------------
 
     def merge(
@@ -195,10 +195,15 @@ class Lake:
 
         Raises MergeConflict with `.conflicts` if the law does not allow it; `dry_run` reports them instead.
         """
+        from anabranch.commands.asked import check_tables, wishes
         from anabranch.commands.merge_branch import merge_branch
+        from anabranch.sql.declare import table_parts
 
         on = self if into is None else self.on(into)
-        return merge_branch(on._session, theirs, _wishes(detect, resolve, resolve_tables), dry_run=dry_run)
+        named = {table_parts(name): side for name, side in (resolve_tables or {}).items()}
+        asked = wishes(detect, resolve, {qualified(*parts): side for parts, side in named.items()})
+        check_tables(on._session, theirs, list(named))
+        return merge_branch(on._session, theirs, asked, dry_run=dry_run)
 
     def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> list[ConflictRecord]:
         """Every conflict that a merge would meet; none if it would pass."""
@@ -208,25 +213,43 @@ class Lake:
         self, commit: str | int, *, resolve: str | None = None, detect: str | None = None, dry_run: bool = False
     ) -> MergeReport:
         """Does on this branch what one commit (an id, a version, or `branch@version`) did."""
+        from anabranch.commands.asked import wishes
         from anabranch.commands.merge_branch import cherry_pick
 
-        wishes = _wishes(detect, resolve, None)
-        return cherry_pick(self._session, self._commit(commit), wishes, dry_run=dry_run)
+        return cherry_pick(self._session, self._commit(commit), wishes(detect, resolve), dry_run=dry_run)
 
     def revert(
         self, commit: str | int, *, resolve: str | None = None, detect: str | None = None, dry_run: bool = False
     ) -> MergeReport:
         """Undoes what one commit did, as a new commit."""
+        from anabranch.commands.asked import wishes
         from anabranch.commands.merge_branch import revert
 
-        wishes = _wishes(detect, resolve, None)
-        return revert(self._session, self._commit(commit), wishes, dry_run=dry_run)
+        return revert(self._session, self._commit(commit), wishes(detect, resolve), dry_run=dry_run)
 
     def _commit(self, ref: str | int) -> Commit:
-        if isinstance(ref, int) or "@" in ref or ref.isdigit():
-            at = self._session.resolve(int(ref) if isinstance(ref, str) and ref.isdigit() else ref)
-            return self._session.catalog.commit_at(at)
-        return self._session.catalog.commit_by_id(ref)
+        from anabranch.commands.asked import commit_of
+
+        return commit_of(self._session, int(ref) if isinstance(ref, str) and ref.isdigit() else ref)
+
+    def diff(self, old: str | int, new: str | int | None = None, table: str | None = None) -> Result:
+        """What turns one state into another (this branch's head, if none is given): a branch, a tag, `branch@version`
+        or a version. With a table, the rows that differ, marked by `_change`: '+I', '-D', and '-U' before '+U'."""
+        from anabranch.commands.diff import diff, diff_table
+        from anabranch.sql.declare import table_parts
+
+        before, after = self._session.resolve(old), self._session.resolve(new)
+        if table is None:
+            return diff(self._session, before, after)
+        return diff_table(self._session, before, after, table_parts(table))
+
+    def sections(self, table: str, against: str | None = None) -> Result:
+        """A table as its snapshot at the fork and what its branch added and took away since."""
+        from anabranch.commands.sections import sections
+        from anabranch.sql.declare import table_name
+        from anabranch.sql.frames import open_use
+
+        return sections(self._session, open_use(self._session, table_name(table)), against).result()
 
     # --- databases and tables -----------------------------------------------------------------------------------------
 
@@ -295,8 +318,6 @@ class Lake:
 
     def tables(self, database: str | None = None) -> list[str]:
         """Names as `database.table`."""
-        from anabranch.model.names import qualified
-
         return [qualified(row.database, row.table) for row in commands.describe.show_tables(self._session, database)]
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> None:

@@ -101,15 +101,17 @@ def test_branches_are_made_listed_renamed_and_dropped(cli: Cli) -> None:
     assert cli("branch").lines == [
         "*  main  version 4",
         "   dev   version 4  from main@4",
-        "   old   version 3  from dev@3",
+        "   old   version 3  from dev@3   1 behind",
     ]
     assert cli("branch", "-b", "dev").lines[1].startswith("*  dev")
     assert cli("branch", "-m", "old", "older").out == "branch old is now older\n"
     assert cli("branch", "-d", "older").out == "branch older dropped\n"
-    assert cli("branch", "--json").json == [
-        {"branch": "main", "current": True, "parent": None, "fork": None, "head": 4},
-        {"branch": "dev", "current": False, "parent": "main", "fork": 4, "head": 4},
-    ]
+    main, dev = cli("branch", "--json").json
+    assert main.pop("bytes_pinned") > 0
+    apart = {"ahead": None, "behind": None}
+    assert main == {"current": True, "branch": "main", "parent": None, "fork": None, "head": 4} | apart
+    apart = {"ahead": 0, "behind": 0, "bytes_pinned": 0}
+    assert dev == {"current": False, "branch": "dev", "parent": "main", "fork": 4, "head": 4} | apart
 
 
 def test_tags_are_made_listed_renamed_and_dropped(cli: Cli) -> None:

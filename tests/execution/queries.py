@@ -116,7 +116,7 @@ def predicate(rng: random.Random, alias: str = "", depth: int = 2) -> str:
     ]
     text = f"{alias}.s" if alias else "s"
     shapes += [f"{text} LIKE '{pattern}'" for pattern in ("s%", "s2%", "%long%", "_", "", "é", "s1%x")]
-    shapes += [f"length({text}) > 1", f"upper({text}) = 'A'", f"{text.removesuffix('s')}st.x > 3", "1 = 1", "NULL"]
+    shapes += [f"length({text}) > 1", f"upper({text}) = 'A'", f"{text.removesuffix('s')}st.x > 3", "1 = 1", "NULL = 1"]
     return rng.choice(shapes)
 
 

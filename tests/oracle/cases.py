@@ -904,12 +904,12 @@ story("what ours deleted after a cherry-pick stays deleted", f"{PICK}; {delete(5
 story("a cherry-pick of what is there is up to date", f"{PICK}; CHERRY PICK dev@11", tables=rows(5, 7), version=12)
 story(
     "a cherry-picked delete spares ours' inserts",
-    f"{DEV}; DELETE FROM d.t WHERE p = 0; {MAIN}; {new(7)}; CHERRY PICK dev",
+    f"{DEV}; DELETE FROM d.t WHERE p = 0; {MAIN}; {new(7)}; CHERRY PICK dev@11",
     tables={"d.t": "k a p | 3 30 1 | 4 40 1 | 7 70 0"},
 )
 story(
     "a cherry-pick of a row that ours changed too",
-    f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {update(1, 'a = 12')}; CHERRY PICK dev",
+    f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {update(1, 'a = 12')}; CHERRY PICK dev@11",
     conflict="update/update",
 )
 story("revert of an insert", f"{new(7)}; {new(8)}; REVERT main@11", tables=rows(8))

@@ -21,7 +21,8 @@ types = st.sampled_from(TYPES)
 small = st.integers(0, 3)
 values = st.one_of(small, small, small, st.none())
 back = st.integers(-4, -1)
-refs = st.one_of(branches, st.builds("{}@{}".format, branches, back))
+commits = st.builds("{}@{}".format, branches, st.integers(-3, 0))
+refs = st.one_of(branches, commits)
 
 comparisons = st.one_of(
     st.builds(
@@ -130,8 +131,8 @@ MIX = [
     (2, restores),
     (1, branching),
     (6 if MERGES else 0, merges),
-    (2 if CHERRY_PICKS else 0, st.builds(s.CherryPick, refs)),
-    (2 if REVERTS else 0, st.builds(s.Revert, refs)),
+    (2 if CHERRY_PICKS else 0, st.builds(s.CherryPick, commits)),
+    (2 if REVERTS else 0, st.builds(s.Revert, commits)),
     (1 if REWRITES else 0, st.builds(s.Rewrite, tables)),
 ]
 # (st.one_of would flatten its parts and forget the weights.)

@@ -128,7 +128,7 @@ def check_parents(bases: list[State], ours: State, theirs: State, merged: Merged
         if table.database in merged.state.databases:
             continue
         if table.database in ours.databases:  # theirs dropped the database
-            if theirs.dropped[table.database]:  # CASCADE, so ours' new tables go too
+            if theirs.dropped.get(table.database):  # CASCADE, so ours' new tables go too
                 del merged.state.tables[id]
             else:
                 merged.conflicts.add((ours.databases[table.database].name, "drop-with-tables"))
@@ -192,8 +192,8 @@ def merge_existence(
             tables[id] = our.copy()
             return
         known, our, their = [with_ids(base, ids) for base in known], with_ids(our, ids), with_ids(their, ids)
-        found = TableMerge(name, known, our, their, how)
-        found.disputed = len(known) < len(bases)
+        found = TableMerge(name, known or [with_ids(our.created, ids)], our, their, how)
+        found.disputed = 0 < len(known) < len(bases)
         tables[id] = found.run()
         merged.theirs_changed |= found.theirs_changed
         merged.conflicts |= {(name, rule) for rule in found.conflicts}
@@ -440,8 +440,10 @@ class TableMerge:
         both_updated = change.ours_class == change.theirs_class == "update"
         if self.detect == "cell" and both_updated and chosen is None:
             table.rows[origin] = change.combined(table, write)
-        elif change.theirs_record is None:  # theirs went back to before it was inserted
+        elif change.theirs_record is None and change.ours_is_base:  # theirs went back to before it was inserted
             table.rows.pop(origin, None)
+        elif change.theirs_record is None:
+            table.rows[origin] = change.ours.killed(write)
         elif change.theirs is None and change.ours is not None:  # its current version is dead
             table.rows[origin] = change.ours.killed(change.theirs_record.write)
         else:
@@ -519,6 +521,10 @@ class Change:
     @property
     def alike(self) -> bool:
         return (self.ours and self.ours.version) == (self.theirs and self.theirs.version)
+
+    @property
+    def ours_is_base(self) -> bool:
+        return self.ours is None or all(base and base.version == self.ours.version for base in self.bases)
 
     def _differs(self, head: Row | None, columns: list[Column]) -> bool:
         def look(row: Row | None) -> Any:

@@ -127,7 +127,8 @@ class Model:
     def merge(self, branch: str, statement: s.Merge) -> None:
         """LAW.md, "Base and deltas": the best common ancestors of the commit graph, one commit with both parents."""
         theirs, ours = self.commit_of(statement.theirs), self.branches[branch].head
-        self.refuse_if(statement.theirs.partition("@")[0] == branch, "a branch does not merge into itself")
+        itself = statement.theirs.partition("@")[0] == branch and theirs is ours
+        self.refuse_if(itself, "a branch does not merge into itself")
         bases = best_common_ancestors(ours, theirs)
         merged = law.merge(
             [base.state for base in bases],
@@ -257,6 +258,7 @@ class Statements:
         table = Table(self.database_id(database), name, columns)
         if statement.partitioned_by:
             table.partitioned_by = self.column(table, statement.partitioned_by).id
+        table.created = table.copy()
         self.state.tables[next(self.numbers)] = table
 
     def new_column(self, spec: s.ColumnSpec) -> Column:

@@ -65,7 +65,7 @@ class Pair:
         if (expected is None) != (found is None):
             self.fail("accepted or refused", expected or "accepted", found or "accepted")
         if isinstance(found, Conflict):
-            self.check("objects in conflict", {object for object, _ in self.model.conflicts}, objects(found))
+            self.check_conflicts(branch, statement, found)
         elif found is not None and self.model.conflicts:
             self.fail("conflict or other refusal", expected, found)
         if found is not None and not isinstance(found, AnabranchError):
@@ -73,6 +73,28 @@ class Pair:
         if branch in self.model.branches:
             self.compare(branch)
         return found is None
+
+    def check_conflicts(self, branch: str, statement: s.Statement, found: Conflict) -> None:
+        """The same objects, under whichever name either side knows them; a table may stand for its database."""
+        expected = {object.lower() for object, _ in self.model.conflicts}
+        seen = {record.object.lower() for record in found.conflicts}
+        theirs = statement.theirs if isinstance(statement, s.Merge) else statement.ref
+        states = [self.model.state(branch), *(commit.state for commit in self.model.commit_of(theirs).ancestors)]
+        known: dict[str, set[str]] = {}  # all names of the object that has this one
+        for state in states:
+            for id in state.tables:
+                known.setdefault(state.full_name(id).lower(), set()).add(f"table {id}")
+            for id, database in state.databases.items():
+                known.setdefault(database.name.lower(), set()).add(f"database {id}")
+
+        def ids(names: set[str]) -> set[str]:
+            return {id for name in names for id in known.get(name, {name})}
+
+        missing = {name for name in expected if not ids({name}) & ids(seen | {part.split(".")[0] for part in seen})}
+        parents = {name.split(".")[0] for name in expected}
+        extra = {name for name in seen if not ids({name}) & ids(expected | parents)}
+        if missing or extra or not seen:
+            self.fail("objects in conflict", sorted(self.model.conflicts), [str(record) for record in found.conflicts])
 
     # --- comparing ---------------------------------------------------------------------------------------------------
 
@@ -140,10 +162,6 @@ def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement) -
     return None
 
 
-def objects(error: Conflict) -> set[str]:
-    return {record.object for record in error.conflicts}
-
-
 def names(found: Any) -> list[str]:
     return sorted(name.lower() for name in found)
 
@@ -181,10 +199,10 @@ def steps(script: str, on: str = "main") -> list[Step]:
 
 
 def in_place(statement: s.Statement, branch: str, model: Model) -> s.Statement:
-    """Versions below zero are counted back from the head, as far as there are any."""
+    """Versions below one are counted back from the head, as far as there are any."""
 
     def absolute(version: int, of: str) -> int:
-        return version if version >= 0 or of not in model.branches else max(0, model.version(of) + version)
+        return version if version > 0 or of not in model.branches else max(0, model.version(of) + version)
 
     given = {part.name: getattr(statement, part.name) for part in fields(statement)}
     if given.get("to") is not None:

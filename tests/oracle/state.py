@@ -139,6 +139,7 @@ class Table:
     properties: dict[str, str] = field(default_factory=dict)
     partitions: set[Value] = field(default_factory=set)  # those of ADD PARTITION
     rows: dict[tuple[int, int], Row] = field(default_factory=dict)  # by origin, dead ones too
+    created: "Table | None" = None  # as it was born, without rows
 
     @property
     def alive(self) -> list[Row]:

@@ -225,6 +225,8 @@ BRANCHES = {
     "SHOW LOG": st.ShowLog(),
     "SHOW LOG IN dev LIMIT 5": st.ShowLog("dev", 5),
     "SHOW LOG LIMIT 5": st.ShowLog(None, 5),
+    "SHOW LOG GRAPH": st.ShowLog(graph=True),
+    "SHOW LOG GRAPH IN dev LIMIT 5": st.ShowLog("dev", 5, graph=True),
     "RESTORE TABLE d.t TO VERSION 3": st.RestoreTable(T, 3),
     "RESTORE TABLE d.t TO VERSION AS OF 3": st.RestoreTable(T, 3),
     "RESTORE DATABASE d TO TIMESTAMP '2026-01-01 00:00:00'": st.RestoreDatabase(D, None, "2026-01-01 00:00:00"),
@@ -234,7 +236,40 @@ BRANCHES = {
     "EXPLAIN EXTENDED DELETE FROM d.t": st.Explain(st.Delete(T), extended=True),
 }
 
-CASES = DATABASES | CREATE_TABLE | ALTER_TABLE | TABLES | ROWS | BRANCHES
+MERGING = {
+    "MERGE BRANCH dev": st.MergeBranch("dev"),
+    "MERGE BRANCH `dev-1` TO `my main`": st.MergeBranch("dev-1", "my main"),
+    "MERGE BRANCH dev@12 DRY RUN": st.MergeBranch("dev@12", dry_run=True),
+    "MERGE BRANCH `dev-1`@12 TO main": st.MergeBranch("dev-1@12", "main"),
+    "MERGE BRANCH dev RESOLVE USING OURS": st.MergeBranch("dev", resolve="ours"),
+    "MERGE BRANCH dev WITH (detect = 'cell')": st.MergeBranch("dev", detect="cell"),
+    "MERGE BRANCH dev TO b WITH (DETECT 'row') RESOLVE USING THEIRS RESOLVE TABLE d.t USING OURS DRY RUN": (
+        st.MergeBranch("dev", "b", dry_run=True, resolve="theirs", tables={T: "ours"}, detect="row")
+    ),
+    "MERGE BRANCH dev RESOLVE TABLE d.t USING OURS RESOLVE TABLE `a b`.u USING THEIRS": st.MergeBranch(
+        "dev", tables={T: "ours", Name(("a b", "u")): "theirs"}
+    ),
+    "SHOW CONFLICTS IN dev": st.ShowConflicts("dev"),
+    "SHOW CONFLICTS IN dev@3 TO main WITH (detect = 'row')": st.ShowConflicts("dev@3", "main", "row"),
+    "CHERRY PICK 12": st.CherryPick(12),
+    "CHERRY PICK dev@12 DRY RUN": st.CherryPick("dev@12", dry_run=True),
+    "CHERRY PICK `dev-1`@12 RESOLVE USING THEIRS": st.CherryPick("dev-1@12", resolve="theirs"),
+    "REVERT '12'": st.Revert("12"),
+    "REVERT abcdef12": st.Revert("abcdef12"),
+    "REVERT 12abcdef": st.Revert("12abcdef"),
+    "REVERT 3e4": st.Revert("3e4"),
+    "REVERT 0f3e4567-89ab-4def-8012-3456789abcde WITH (detect = 'cell')": st.Revert(
+        "0f3e4567-89ab-4def-8012-3456789abcde", detect="cell"
+    ),
+    "DIFF main dev": st.Diff("main", "dev"),
+    "DIFF 3 dev@12": st.Diff(3, "dev@12"),
+    "DIFF `a b` 7 TABLE d.t": st.Diff("a b", 7, T),
+    "DESCRIBE SECTIONS d.t": st.DescribeSections(T),
+    "DESCRIBE SECTIONS d.t@dev AGAINST main": st.DescribeSections(Name(("d", "t"), Ref("dev")), "main"),
+    "DESCRIBE SECTIONS.t": st.DescribeTable(Name(("SECTIONS", "t"))),
+}
+
+CASES = DATABASES | CREATE_TABLE | ALTER_TABLE | TABLES | ROWS | BRANCHES | MERGING
 
 
 @pytest.mark.parametrize("text", CASES)

@@ -85,6 +85,8 @@ class RowMerge:
     contest: Contest
     conflicts: tuple[ConflictRecord, ...] = ()
     meets_inserts: tuple[str, ...] = ()
+    news: bool = False
+    """Theirs has a row, or lacks one, that ours has not or has: the contest not counted."""
 
 
 def merge_rows(table: str, ours: Side, theirs: Side, detect: Detect, origins: Origins) -> RowMerge:
@@ -114,7 +116,19 @@ def merge_rows(table: str, ours: Side, theirs: Side, detect: Detect, origins: Or
     if detect == "file":
         conflicts = [*_same_files(table, mine, other), *_inserts(table, meets, other, new)]
     contest = Contest(meeting.base[contested], meeting.ours[contested], meeting.theirs[contested])
-    return RowMerge(replay, contest, tuple(conflicts), meets)
+    return RowMerge(replay, contest, tuple(conflicts), meets, _news(replay, meeting, contested, other))
+
+
+def _news(replay: Replay, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Mapping[int, BitMap]]) -> bool:
+    settled_by_values = by_slot(meeting.base[contested])
+    contest_slots = {int(id) >> 32 for id in meeting.theirs[contested] if id >= 0}
+    gone = any(rows - settled_by_values.get(slot, BitMap()) for slots in other.values() for slot, rows in slots.items())
+    live = any(
+        part.slot not in contest_slots and part.rows > sum(len(k.get(part.slot, ())) for k in replay.killed.values())
+        for parts in replay.placed.values()
+        for part in parts
+    )
+    return gone or live or bool(replay.revived) or any(replay.removed.values())
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ class Settled:
     combined: pa.Table
     places: np.ndarray
     conflicts: tuple[ConflictRecord, ...]
+    news: bool
+    """Theirs really changed one of the rows to what ours has not."""
 
 
 def chosen(contest: Contest, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +83,8 @@ def settle(
     places = np.flatnonzero(merges)
     rows = pa.table(combined, names=base.column_names).take(pa.array(places))
     records = [_record(table, contest, at, base, ours, theirs, cells, detect) for at in np.flatnonzero(open_).tolist()]
-    return Settled(contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, tuple(records))
+    news = bool((changed_there | ~there).any())
+    return Settled(contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, tuple(records), news)
 
 
 def _array(table: pa.Table, name: str) -> pa.Array:

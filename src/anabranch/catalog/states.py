@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyroaring import BitMap
-from sqlalchemy import and_, bindparam, select
+from sqlalchemy import and_, bindparam, func, select
 
 from anabranch.catalog.along import Along, On
 from anabranch.catalog.bitmaps import decode
@@ -50,6 +50,19 @@ def _dead_rows(on: On) -> Any:
 
 _PLACEMENTS, _DEAD_ROWS = Along(_placements), Along(_dead_rows)
 
+_placed_by_one = (
+    select(placement.c.table_id, placement.c.slot, func.min(placement.c.branch_id).label("branch_id"))
+    .where(placement.c.placed)
+    .group_by(placement.c.table_id, placement.c.slot)
+    .having(func.min(placement.c.branch_id) == func.max(placement.c.branch_id))
+    .subquery("placed_by_one")
+)
+_BYTES_PLACED = (
+    select(_placed_by_one.c.branch_id, func.sum(part.c.bytes).label("bytes"))
+    .join(part, and_(part.c.table_id == _placed_by_one.c.table_id, part.c.slot == _placed_by_one.c.slot))
+    .group_by(_placed_by_one.c.branch_id)
+)
+
 
 @dataclass
 class _Events:
@@ -84,6 +97,10 @@ class States(Objects):
     def deltas(self, position: Position, table_id: str, after: int) -> list[TableDelta]:
         """What commits newer than version `after` did to a table's rows: one delta a commit and cause, oldest first."""
         return self._deltas(table_id, since(self.lineage(position), after))
+
+    def bytes_placed(self) -> dict[int, int]:
+        """Branch -> the bytes of the parts that only its own commits placed: what nothing else would keep."""
+        return {row.branch_id: int(row.bytes) for row in self._db.rows(_BYTES_PLACED, {})}
 
     def _deltas(self, table_id: str, segments: Lineage) -> list[TableDelta]:
         found: dict[tuple[int, str], _Events] = {}

@@ -12,7 +12,22 @@ from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
 from anabranch import __version__
-from anabranch.cli import branch, describe, history, init, log, restore, sql, tables, tag
+from anabranch.cli import (
+    branch,
+    cherry_pick,
+    conflicts,
+    describe,
+    diff,
+    history,
+    init,
+    log,
+    merge,
+    restore,
+    revert,
+    sql,
+    tables,
+    tag,
+)
 from anabranch.cli.exits import EXIT_CODES, Usage, report
 from anabranch.cli.settings import Settings
 
@@ -27,7 +42,9 @@ class Command(Protocol):
     def run(self, settings: Settings, args: argparse.Namespace) -> int | None: ...
 
 
-COMMANDS: tuple[Command, ...] = (init, sql, log, branch, tag, tables, describe, history, restore)
+COMMANDS: tuple[Command, ...] = (
+    init, sql, log, branch, tag, diff, merge, conflicts, cherry_pick, revert, tables, describe, history, restore,
+)  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     epilog = "exit codes:\n" + "\n".join(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())
     top = Parser(
         prog="anabranch",
-        description="A data lake on Spark with branches and time travel.",
+        description="A data lake on Spark with branches that merge, and time travel.",
         epilog=f"{epilog}\n\n`anabranch COMMAND --help` says more about a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[shared],
@@ -70,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         told = (command.__doc__ or "").strip()
         sub = commands.add_parser(
-            command.__name__.rpartition(".")[2],
+            command.__name__.rpartition(".")[2].replace("_", "-"),
             help=told.splitlines()[0].rstrip("."),
             description=told,
             formatter_class=argparse.RawDescriptionHelpFormatter,

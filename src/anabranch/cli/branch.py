@@ -41,19 +41,15 @@ def run(settings: Settings, args: argparse.Namespace) -> None:
 
 
 def _list(lake: Lake, settings: Settings) -> None:
-    current, branches = lake.branch, lake.branches()
-    names: dict[int | None, str] = {branch.id: branch.name for branch in branches}
+    branches = lake.describe_branches()
     if settings.json:
-        records = []
-        for branch in branches:
-            fork = None if branch.parent_id is None else branch.fork
-            known = {"branch": branch.name, "current": branch.name == current, "parent": names.get(branch.parent_id)}
-            records.append(known | {"fork": fork, "head": branch.head})
-        print_json(records)
+        names = ("branch", "parent", "fork", "head", "ahead", "behind", "bytes_pinned")
+        print_json([{"current": bool(row.current), **{name: row[name] for name in names}} for row in branches])
         return
     rows = []
-    for branch in branches:
-        parent = "" if branch.parent_id is None else f"from {names.get(branch.parent_id, '(dropped)')}@{branch.fork}"
-        rows.append(["*" if branch.name == current else " ", branch.name, f"version {branch.head}", parent])
+    for row in branches:
+        parent = "" if row.parent is None else f"from {row.parent}@{row.fork}"
+        away = [f"{count} {word}" for word, count in (("ahead", row.ahead), ("behind", row.behind)) if count]
+        rows.append([row.current or " ", row.branch, f"version {row.head}", parent, ", ".join(away)])
     for line in aligned(rows):
         print(styled(line, "green") if line.startswith("*") else line)

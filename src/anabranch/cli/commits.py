@@ -11,6 +11,7 @@ from anabranch.cli.settings import Settings
 from anabranch.model.history import Branch, Commit, Position
 
 if TYPE_CHECKING:
+    from anabranch.commands.graph import GraphLine
     from anabranch.lake import Lake
 
 Marks = Mapping[tuple[int, int], Sequence[str]]
@@ -29,6 +30,24 @@ def print_commits(lake: Lake, commits: Sequence[Commit], settings: Settings, *, 
     for commit, line in zip(commits, aligned(rows), strict=True):
         version = str(commit.version)
         print(styled(version, "yellow") + line.removeprefix(version) + _shown(commit, marks))
+
+
+def print_graph(lake: Lake, lines: Sequence[GraphLine], settings: Settings) -> None:
+    """The commits in the order of the drawing; JSON has their parents instead of lines."""
+    branches = {branch.id: branch for branch in lake.branches()}
+    if settings.json:
+        print_json([record(line.commit, branches) for line in lines if line.commit])
+        return
+    marks = standing(lake, branches)
+    rows = [[line.drawn, *(_columns(line.commit, branches) if line.commit else [""] * 4)] for line in lines]
+    for line, text in zip(lines, aligned(rows), strict=True):
+        print(text + (_shown(line.commit, marks) if line.commit else ""))
+
+
+def _columns(commit: Commit, branches: Mapping[int, Branch]) -> list[str]:
+    made_on = _name(branches, commit.branch_id) or "(dropped)"
+    told = f"{commit.operation} {commit.message}".strip()
+    return [str(commit.version), made_on, f"{commit.time:%Y-%m-%d %H:%M:%S}", told]
 
 
 def _shown(commit: Commit, marks: Marks) -> str:

@@ -18,7 +18,7 @@ EXIT_CODES = {
     OK: "all went well",
     ERROR: "an error; stderr says which",
     USAGE: "a command line that makes no sense",
-    CONFLICT: "a conflict with what someone else committed",
+    CONFLICT: "conflicts: of a merge, or with what someone else committed",
     INTERRUPTED: "Ctrl-C",
     CLOSED: "the reader of the output went away (`| head`)",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,15 @@ class Settings:
             json=getattr(args, "json", False),
             debug=getattr(args, "debug", False),
         )
+
+    def typed(self, branch: str) -> str:
+        """How the next command on this lake and a branch begins, where the surroundings do not say it."""
+        words = ["anabranch"]
+        if self.lake not in (".", os.environ.get("ANABRANCH_LAKE")):
+            words += ["-l", shlex.quote(self.lake)]
+        if self.catalog not in (None, os.environ.get("ANABRANCH_CATALOG")):
+            words += ["--catalog", shlex.quote(self.catalog)]
+        return " ".join(words + (["-b", shlex.quote(branch)] if branch != MAIN else []))
 
     def open(self) -> Lake:
         """The lake on its branch; it must exist."""

@@ -46,7 +46,7 @@ def drop_database(session: Session, name: str, *, if_exists: bool = False, casca
         head,
         "DROP DATABASE",
         record.name,
-        [_change(record, "drop"), *changes],
+        [_change(record, "drop", cascade=cascade), *changes],
         databases=(replace(record, dropped=True),),
         tables=tuple(replace(table, dropped=True) for table in tables),
     )
@@ -91,5 +91,5 @@ def without_keys(properties: Mapping[str, str], keys: Sequence[str], *, if_exist
     return {key: value for key, value in properties.items() if key not in keys}
 
 
-def _change(record: DatabaseRecord, operation: str) -> Change:
-    return Change("database", record.id, operation, {"name": record.name})  # type: ignore[arg-type]
+def _change(record: DatabaseRecord, operation: str, **detail: object) -> Change:
+    return Change("database", record.id, operation, {"name": record.name, **detail})  # type: ignore[arg-type]

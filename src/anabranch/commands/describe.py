@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from anabranch.commands import partitions
+from anabranch.commands.apart import branch_table
+from anabranch.commands.graph import log_graph
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Ref, Session
 from anabranch.execution.plan import ScanPlan, choose_paths
-from anabranch.model.history import Commit
+from anabranch.model.history import Commit, Position
 from anabranch.model.schema import Column
 from anabranch.model.types import quote_identifier
 
@@ -137,17 +139,7 @@ def _pairs(properties: Any) -> str:
 
 
 def show_branches(session: Session, pattern: str | None = None) -> Result:
-    branches = session.catalog.branches()
-    names = {branch.id: branch.name for branch in branches}
-    kept = set(like(names.values(), pattern))
-    rows = []
-    for branch in sorted(branches, key=lambda branch: branch.id):
-        if branch.name in kept:
-            parent = None if branch.parent_id is None else names.get(branch.parent_id, "(dropped)")
-            fork = None if branch.parent_id is None else branch.fork
-            current = "*" if branch.id == session.branch_id else ""
-            rows.append([branch.name, current, parent, fork, branch.head, _time(branch.created_us)])
-    return Result(["branch", "current", "parent", "fork", "head", "created"], rows)
+    return branch_table(session, lambda names: like(names, pattern))
 
 
 def show_tags(session: Session, pattern: str | None = None) -> Result:
@@ -161,12 +153,24 @@ def show_tags(session: Session, pattern: str | None = None) -> Result:
     return Result(["tag", "branch", "version", "created"], sorted(rows))
 
 
+_LOG = ("version", "time", "branch", "author", "operation", "message", "id")
+
+
 def show_log(session: Session, commits: Sequence[Commit]) -> Result:
-    rows = [
-        [c.version, c.time, session.catalog.branch_by_id(c.branch_id).name, c.author, c.operation, c.message, c.id]
-        for c in commits
-    ]
-    return Result(["version", "time", "branch", "author", "operation", "message", "id"], rows)
+    return Result(_LOG, [_logged(session, commit) for commit in commits])
+
+
+def show_graph(session: Session, at: Position, limit: int | None = None) -> Result:
+    """The log with what was merged, drawn; lines without a commit hold edges only."""
+    rows: list[list[Any]] = []
+    for line in log_graph(session, at, limit):
+        rows.append([line.drawn, *(_logged(session, line.commit) if line.commit else [None] * len(_LOG))])
+    return Result(["graph", *_LOG], rows)
+
+
+def _logged(session: Session, commit: Commit) -> list[Any]:
+    name = session.catalog.branch_by_id(commit.branch_id).name
+    return [commit.version, commit.time, name, commit.author, commit.operation, commit.message, commit.id]
 
 
 def _time(micros: int) -> Any:

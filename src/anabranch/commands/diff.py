@@ -193,7 +193,8 @@ def _column(table: str, old: Column, new: Column) -> Iterator[Line]:
     ):
         if was != now:
             label = quote_identifier(new.label)
-            yield Line(table, "column", change, *(None if x is None else f"{label} {x}" for x in (was, now)))
+            before, after = (None if value is None else f"{label} {value}" for value in (was, now))
+            yield Line(table, "column", change, before, after)
 
 
 def _declared(column: Column) -> str:
@@ -228,13 +229,15 @@ def changed_rows(session: Session, old: Position, new: Position, names: Sequence
     known = after or before
     assert known is not None
     columns = common_columns(before.schema, after.schema) if before and after else known.schema.columns
-    was, now = (session.catalog.state(at, known.id) for at in (old, new))
-    if before is None or after is None:  # a state outlives the table
-        was, now = (state if table else TableState(known.id, at) for state, table, at in
-                    ((was, before, old), (now, after, new)))  # fmt: skip
+    was, now = _state(session, before, known.id, old), _state(session, after, known.id, new)
     found = pair_rows(compared(was, now), _origins(session, known))
     found, pieces = _fetched(session, known, columns, (was, now), found)
     return _marked(found, *pieces)
+
+
+def _state(session: Session, table: OpenTable | None, id: str, at: Position) -> TableState:
+    """Of a table that is not there, nothing: its parts outlive a drop."""
+    return TableState(id, at) if table is None else session.catalog.state(at, id)
 
 
 def _both(

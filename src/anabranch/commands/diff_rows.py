@@ -100,10 +100,9 @@ def _wide_enough(column: Column, old: Schema) -> Column:
     if other is None:
         return column
     aliases = tuple(sorted({*names, other.physical, *other.aliases} - {column.physical}))
-    if types.widens(other.type, column.type):
-        wide = column.type
-    else:
-        wide = other.type if types.widens(column.type, other.type) or not types.is_atomic(column.type) else types.STRING
+    if types.widens(other.type, column.type) or not types.is_atomic(column.type):
+        return replace(column, aliases=aliases)
+    wide = other.type if types.widens(column.type, other.type) else types.STRING
     return replace(column, type=wide, aliases=aliases)
 
 

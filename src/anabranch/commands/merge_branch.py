@@ -188,17 +188,30 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
     inside = [m for m in plan.tables.values() if m.record is not None and m.record.database_id == database_id]
     known = {id for base in at.bases for id in _table_ids(session, base, database_id)}
     created = _table_ids(session, at.ours, database_id) - known - _table_ids(session, at.theirs, database_id)
+    cascades = _drops_with_tables(session, at, database_id)
     merged = merge_database(
         bases,
         ours,
         theirs,
         theirs_changed_tables=any(not made.record.dropped for made in inside if made.record),
-        ours_created_tables=bool(created),
+        ours_created_tables=bool(created) and not cascades,
         resolve=wishes.resolve,
     )
     plan.conflicts += merged.conflicts
     if merged.changes and merged.record is not None:
         plan.databases.append((merged.record, merged.changes))
+        if merged.changes == ("drop",) and cascades:
+            for record in catalog.tables(at.ours, database_id):
+                if record.id not in plan.tables:
+                    gone = replace(record, dropped=True)
+                    plan.tables[record.id] = TableMerge(record.name, gone, operations=[("drop", {})])
+
+
+def _drops_with_tables(session: Session, at: Positions, database_id: str) -> bool:
+    """Whether theirs dropped the database with CASCADE, so that tables new on ours go along."""
+    changes = session.catalog.changes(at.theirs, -1, database_id)
+    drops = [change for _, change in changes if change.operation == "drop"]
+    return bool(drops) and bool(drops[-1].detail.get("cascade"))
 
 
 def _table_ids(session: Session, at: Position, database_id: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,7 @@ class Result:
         import pyarrow as pa
 
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self.columns)
-        return pa.table([pa.array(values) for values in columns], names=self.columns)
+        return pa.table([_array(values) for values in columns], names=self.columns)
 
     def toPandas(self) -> pd.DataFrame:
         return self.toArrow().to_pandas()
@@ -106,6 +107,21 @@ class Result:
         return "\n".join(line for line in lines if line)
 
     __repr__ = __str__
+
+
+def _array(values: Sequence[Any]) -> pa.Array:
+    """Values of several kinds, as conflicts have them, become text."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        texts = [None if value is None else _text(value) for value in values]
+        return pa.array(texts, pa.string())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def shown(value: Any) -> str:

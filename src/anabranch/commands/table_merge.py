@@ -26,6 +26,7 @@ from anabranch.branching.rows import (
     ids_of,
     origins_of,
     side_of,
+    united,
     visible,
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
@@ -41,7 +42,7 @@ from anabranch.model.history import Position, shared_version
 from anabranch.model.names import qualified
 from anabranch.model.part import Part, column_stats
 from anabranch.model.records import Change, Operation, PartitionRecord, TableDelta, TableRecord
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.options import option
 
@@ -79,13 +80,15 @@ class TableMerge:
     hidden: list[int] = field(default_factory=list)
     operations: list[tuple[Operation, dict[str, Any]]] = field(default_factory=list)
     conflicts: list[ConflictRecord] = field(default_factory=list)
+    news: bool = False
+    """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
     combined: pa.Table | None = None
     origins: np.ndarray | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.operations or self.conflicts)
+        return not (self.operations or self.conflicts or self.news)
 
     def changes(self, table_id: str, database_id: str) -> list[Change]:
         detail = {"name": self.name, "database": database_id}
@@ -140,6 +143,7 @@ class TableMerger:
         )
         made.conflicts += merged.conflicts
         made.record = merged.record
+        made.news = bool(merged.changes) or self._is_news(rows_changed=rows_changed)
         made.operations += [(operation, {}) for operation in merged.changes]
         if merged.conflicts or merged.record is None or merged.record.dropped:
             return made
@@ -148,10 +152,24 @@ class TableMerger:
             return made
         if not rows_changed:
             return made
+        made.news = False
         self._merge_schema(made)
         self._merge_partitions(made)
         self._merge_rows(made)
         return made
+
+    def _is_news(self, *, rows_changed: bool) -> bool:
+        """Whether theirs differs from base and ours in more than rows, or ours has dropped what theirs changed."""
+        theirs, ours = self.theirs, self.ours
+        if theirs is None or theirs.dropped:
+            return False
+        if ours is None or ours.dropped:
+            return rows_changed or any(base != theirs for base in self.bases)
+        return any(
+            all(base is None or getattr(base, name) != getattr(theirs, name) for base in self.bases)
+            and getattr(theirs, name) != getattr(ours, name)
+            for name in ("database_id", "name", "properties", "comment")
+        )
 
     # --- what changed -------------------------------------------------------------------------------------------------
 
@@ -232,6 +250,8 @@ class TableMerger:
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
         made.conflicts += merged.conflicts
         made.schema, made.aliases = merged.schema, merged.new_aliases
+        moved = all(base.columns != theirs.columns for base in bases)
+        made.news |= moved and theirs.columns != ours.columns
         if merged.changed:
             detail = {"aliases": dict(merged.new_aliases)} if merged.new_aliases else {}
             made.operations.append(("column", detail))
@@ -257,6 +277,7 @@ class TableMerger:
         made.partitions += [PartitionRecord(self.id, text, dropped=True) for text in sorted(ours - merged)]
         if made.partitions:
             made.operations.append(("partition", {}))
+            made.news = True
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 
@@ -266,8 +287,6 @@ class TableMerger:
         return self._origins[part.slot]
 
     def _merge_rows(self, made: TableMerge) -> None:
-        if not self.other.changed:
-            return
         assert made.schema is not None
         merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins)
         if self.choice is None:
@@ -276,17 +295,41 @@ class TableMerger:
         replay = merged.replay
         if self.detect != "file" or self.choice is not None:
             self._meet_inserts(made, merged.meets_inserts, replay)
+        made.news |= merged.news
         self._settle(made, merged.contest, replay)
-        made.deltas = replay.deltas()
+        self._name_aliases(made, replay)
+        made.deltas = [*replay.deltas()] if made.news else []
         made.conflicts += self._missing_values(made, replay)
         made.conflicts += self._unreadable(made, replay)
         self._hide_schemas(made)
+        made.news |= bool(made.conflicts)
         for delta in made.deltas:
             scopes = [_scope_json(scope) for scope in self.other.scopes] if delta.cause == "overwrite" else []
             made.operations += [(delta.cause, {"scope": {"each": scopes}} if scopes else {})]
-        if self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
+        if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
             each = [_scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
+
+    def _name_aliases(self, made: TableMerge, replay: Replay) -> None:
+        """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""
+        assert made.schema is not None
+        assert made.record is not None
+        assert self.ours is not None
+        assert self.theirs is not None
+        known = self._known_aliases(self._schema(self.ours), self._schema(self.theirs))
+        held = {c.physical for parts in replay.placed.values() for c in self._columns_of(parts)}
+        columns = []
+        for column in made.schema.columns:
+            names = {column.physical, *column.aliases}
+            new = sorted(a for a in held - names if _root(a, known) in {_root(name, known) for name in names})
+            new = [name for name in new if made.schema.physical(name) is None]
+            columns.append(replace(column, aliases=(*column.aliases, *new)) if new else column)
+        if tuple(columns) != made.schema.columns:
+            made.schema, made.new_schema = replace(made.schema, columns=tuple(columns)), True
+
+    def _columns_of(self, parts: Sequence[Part]) -> list[Column]:
+        ids = {part.schema_id for part in parts}
+        return [column for id in sorted(ids) for column in self.catalog.schema(self.id, id).columns]
 
     def _disputes(self) -> list[ConflictRecord]:
         bases = [self.catalog.state(base, self.id) for base in self.at.bases]
@@ -299,6 +342,7 @@ class TableMerger:
         if not len(contest):
             return
         if self.detect == "file":
+            made.news = True
             if self.choice is not None:
                 ours_dies, theirs_dies = chosen(contest, self.choice)
                 replay.kill_ids("update", ours_dies)
@@ -310,6 +354,7 @@ class TableMerger:
         ours = self._fetch(made.schema, self.mine.head, contest.ours)
         theirs = self._fetch(made.schema, self.other.head, contest.theirs)
         done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
+        made.news |= done.news
         made.conflicts += done.conflicts
         replay.kill_ids("update", done.ours_dies)
         replay.kill_ids("update", done.theirs_dies)
@@ -391,12 +436,14 @@ class TableMerger:
         assert made.schema is not None
         assert self.ours is not None
         placed = [part for parts in replay.placed.values() for part in parts]
-        checked = [(part, "theirs", self.other.head) for part in placed]
+        checked = [(part, "theirs") for part in placed]
         if made.schema != self._schema(self.ours):
-            checked += [(part, "ours", self.mine.head) for part in self.mine.head.parts.values()]
+            removed = {slot for slots in replay.removed.values() for slot in slots}
+            checked += [(part, "ours") for slot, part in self.mine.head.parts.items() if slot not in removed]
+        killed = united([self.mine.head.dead, *replay.killed.values()])
         found: dict[tuple[str, str], ConflictRecord] = {}
-        for part, side, state in checked:
-            if state.dead_in(part) >= part.rows:
+        for part, side in checked:
+            if len(killed.get(part.slot, ())) >= part.rows:
                 continue
             written = self.catalog.schema(self.id, part.schema_id)
             for column in newly_required(made.schema, written):
@@ -431,6 +478,15 @@ class TableMerger:
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
         hidden = {id for _, id in self.catalog.hidden_schemas(self.at.ours, self.id)}
         made.hidden = sorted(placed - visible_ids - hidden)
+
+
+def _root(name: str, aliases: Mapping[str, str]) -> str:
+    """The name that a chain of unified names ends in."""
+    seen = set()
+    while name in aliases and name not in seen:
+        seen.add(name)
+        name = aliases[name]
+    return name
 
 
 def _scope_json(scope: Scope) -> dict[str, Any]:

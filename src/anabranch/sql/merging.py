@@ -137,6 +137,6 @@ def _commit(cursor: Cursor) -> str | int:
     while cursor.position == end and (cursor.token.kind in (Kind.WORD, Kind.NUMBER) or cursor.at("-")):
         end = cursor.advance().end
     written = cursor.text[start:end]
-    if not written or cursor.token.kind is Kind.END and start == end:
+    if not written:
         cursor.fail(_COMMIT)
     return int(written) if written.isascii() and written.isdigit() else written

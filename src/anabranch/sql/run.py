@@ -14,7 +14,7 @@ from anabranch.commands.session import OpenTable, Ref, Session, as_ref, rerun
 from anabranch.commands.tables import TableSpec
 from anabranch.errors import Refused, SqlError
 from anabranch.model.types import parse_type
-from anabranch.sql import run_rows
+from anabranch.sql import run_merging, run_rows
 from anabranch.sql import statements as s
 from anabranch.sql.bind import bind
 from anabranch.sql.frames import micros, open_use, plans_of, position_ref, run_query
@@ -241,6 +241,8 @@ def _rename_tag(session: Session, x: s.RenameTag) -> Result:
 
 
 def _show_log(session: Session, x: s.ShowLog) -> Result:
+    if x.graph:
+        return describe.show_graph(session, session.resolve(as_ref(x.ref)), x.limit)
     return describe.show_log(session, session.catalog.log(session.resolve(as_ref(x.ref)), x.limit))
 
 
@@ -346,6 +348,12 @@ _RUNNERS: dict[type, Runner] = {
     s.RestoreTable: _restore_table,
     s.RestoreDatabase: _restore_database,
     s.RestoreBranch: _restore_branch,
+    s.MergeBranch: run_merging.run_merge,
+    s.ShowConflicts: run_merging.run_conflicts,
+    s.CherryPick: run_merging.run_cherry_pick,
+    s.Revert: run_merging.run_revert,
+    s.Diff: run_merging.run_diff,
+    s.DescribeSections: run_merging.run_sections,
 }
 
 _WITH_DATA: dict[type, Callable[[Session, Any, Any, Frames], Result]] = {

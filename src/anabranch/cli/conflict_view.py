@@ -1,0 +1,93 @@
+"""Conflicts as a person wants to read them: base, ours and theirs side by side, and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.output import aligned, cell, plain, styled
+
+if TYPE_CHECKING:
+    from anabranch.model.conflict import ConflictRecord
+
+SHOWN = 20
+_MANY_COLUMNS = 12
+_KINDS_OF_ROWS = ("row", "rows")
+
+
+def record(conflict: ConflictRecord) -> dict[str, Any]:
+    """A conflict for JSON."""
+    names = ("object", "kind", "rule", "row", "column", "base", "ours", "theirs")
+    return {name: plain(getattr(conflict, name)) for name in names}
+
+
+def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN) -> list[str]:
+    """All of them, or the first ones and how many more there are; 0 is no limit."""
+    shown = conflicts[:limit] if limit else conflicts
+    lines = [line for conflict in shown for line in ["", *_lines(conflict)]][1:]
+    if len(shown) < len(conflicts):
+        lines += ["", f"… and {len(conflicts) - len(shown):,} more (--limit 0 shows all)"]
+    return lines
+
+
+def _lines(conflict: ConflictRecord) -> list[str]:
+    where = [conflict.object]
+    where += [f"row {conflict.row}" if isinstance(conflict.row, int) else str(conflict.row)] if conflict.row else []
+    where += [f"column {conflict.column}"] if conflict.column else []
+    title = f"{styled(', '.join(where), 'bold')}: {conflict.kind}, {conflict.rule}"
+    sides = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
+    if any(isinstance(value, Mapping) for value in sides.values()):
+        return [title, *_side_by_side(sides)]
+    told = [[f"  {side}", _cell(value)] for side, value in sides.items() if value is not None]
+    return [title, *aligned(told)]
+
+
+def _side_by_side(sides: Mapping[str, Any]) -> list[str]:
+    """One line a column; a star where both sides changed it, and not to the same."""
+    names = list(dict.fromkeys(name for row in sides.values() if isinstance(row, Mapping) for name in row))
+    rows = []
+    for name in names:
+        base, ours, theirs = (_value(sides[side], name) for side in ("base", "ours", "theirs"))
+        differ = not (base == ours == theirs)
+        if differ or len(names) <= _MANY_COLUMNS:
+            mark = "*" if ours not in (base, theirs) and theirs != base else " "
+            rows.append([f"{mark} {name}", base, ours, theirs])
+    lines = aligned([["  ", "base", "ours", "theirs"], *rows])
+    head, *rest = (f"  {line}" for line in lines)
+    return [styled(head, "dim"), *(styled(line, "yellow") if line.startswith("  *") else line for line in rest)]
+
+
+def _value(row: Any, name: str) -> str:
+    """A side without the row has a word for that instead, such as `deleted`."""
+    if isinstance(row, Mapping):
+        return _cell(row.get(name))
+    return "" if row is None else f"({row})"
+
+
+def _cell(value: Any) -> str:
+    return str(cell(value))
+
+
+def next_steps(
+    typed: str, verb: str, theirs: str, conflicts: Sequence[ConflictRecord], passing: str | None, into: str
+) -> list[str]:
+    """`passing`: another --detect under which nothing would conflict."""
+    steps = []
+    if passing is not None:
+        steps.append([f"  {typed} {verb} {theirs} --detect {passing}", f"compare by {passing}: this passes"])
+    if verb == "merge" and any(conflict.kind == "rows" for conflict in conflicts):
+        steps.append([f"  {typed} conflicts {theirs} --detect row", "see the rows that both changed"])
+    rows = all(conflict.kind in _KINDS_OF_ROWS for conflict in conflicts)
+    what = "where both changed a row" if rows else "where both changed the same"
+    steps.append([f"  {typed} {verb} {theirs} --resolve ours", f"keep {into} {what}"])
+    steps.append([f"  {typed} {verb} {theirs} --resolve theirs", f"take {theirs} {what}"])
+    tables = sorted({conflict.object for conflict in conflicts if "." in conflict.object})
+    if verb == "merge" and len(tables) > 1:
+        said = " ".join(f"--resolve-table {table}=theirs" for table in tables[:2])
+        steps.append([f"  {typed} {verb} {theirs} {said}", "table by table"])
+    if tables and verb == "merge":
+        steps.append([f"  {typed} diff {into} {theirs} --table {tables[0]}", "look at the rows"])
+    lines = ["Nothing was changed. Next, one of:", *aligned(steps)]
+    if any(conflict.kind == "name" for conflict in conflicts):
+        lines.append("Two things of one name cannot be resolved so: rename one of them first.")
+    return lines

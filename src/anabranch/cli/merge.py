@@ -1,0 +1,37 @@
+"""Merge a branch, a tag or branch@version into the branch, as one commit.
+
+With conflicts nothing changes and the exit code is 3; they are shown with what to type next.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from anabranch.cli import merging
+from anabranch.cli.exits import Usage
+from anabranch.cli.settings import Settings
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("theirs", metavar="THEIRS", help="branch, tag or branch@version")
+    parser.add_argument("--into", metavar="BRANCH", help="the branch to merge into; else --branch, else main")
+    merging.arguments(parser)
+    parser.add_argument(
+        "--resolve-table", metavar="DATABASE.TABLE=SIDE", action="append", default=[], help="the same for one table"
+    )
+
+
+def run(settings: Settings, args: argparse.Namespace) -> int:
+    tables = dict(_one(text) for text in args.resolve_table)
+    with settings.open() as lake:
+        into = lake.branch if args.into is None else lake.on(args.into).branch
+        merge = partial(lake.merge, args.theirs, args.into, resolve_tables=tables)
+        return merging.Meeting("merge", args.theirs, into, merge).attempt(settings, args)
+
+
+def _one(text: str) -> tuple[str, str]:
+    table, equals, side = text.rpartition("=")
+    if not equals or side not in ("ours", "theirs"):
+        raise Usage(f"'{text}' does not say which side a table takes: write --resolve-table d.t=ours, or =theirs.")
+    return table, side

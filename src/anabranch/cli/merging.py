@@ -1,0 +1,91 @@
+"""What merge, cherry-pick and revert have in common: their options, and how their outcome is told."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anabranch.cli.conflict_view import conflict_lines, next_steps, record
+from anabranch.cli.exits import CONFLICT, OK
+from anabranch.cli.output import plain, print_json, print_table
+from anabranch.cli.progress import working
+from anabranch.cli.settings import Settings
+from anabranch.errors import MergeConflict
+
+if TYPE_CHECKING:
+    from anabranch.commands.merge_branch import MergeReport
+
+Run = Callable[..., "MergeReport"]
+"""Merges with `detect`, `resolve` and `dry_run`."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    detect(parser)
+    parser.add_argument("--resolve", choices=("ours", "theirs"), help="who wins where both changed the same")
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing")
+
+
+def detect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--detect", choices=("file", "row", "cell"), help="what conflicts; else the table's own way")
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """One attempt to bring `theirs` to the branch `into`."""
+
+    verb: str
+    theirs: str
+    into: str
+    run: Run
+
+    def attempt(self, settings: Settings, args: argparse.Namespace) -> int:
+        """Merges, prints what came of it, and gives the exit code."""
+        try:
+            with working(f"{self.verb}…"):
+                report = self.run(detect=args.detect, resolve=args.resolve, dry_run=args.dry_run)
+        except MergeConflict as conflict:
+            if settings.json:
+                raise
+            count = len(conflict.conflicts)
+            said = f"'{self.theirs}' and '{self.into}' do not fit together: {count:,} conflict{'s' * (count != 1)}."
+            lines = [f"anabranch: error: {said}", "", *conflict_lines(conflict.conflicts)]
+            lines += ["", *self._next(settings, conflict, args.detect)]
+            print("\n".join(lines), file=sys.stderr, flush=True)
+            return CONFLICT
+        self._print(report, settings, dry_run=args.dry_run)
+        return CONFLICT if report.conflicts else OK
+
+    def _next(self, settings: Settings, conflict: MergeConflict, asked: str | None) -> list[str]:
+        return next_steps(
+            settings.typed(self.into), self.verb, self.theirs, conflict.conflicts, self._passing(conflict, asked),
+            self.into,
+        )  # fmt: skip
+
+    def _passing(self, conflict: MergeConflict, asked: str | None) -> str | None:
+        """Another `detect` under which nothing conflicts."""
+        if all(one.kind not in ("row", "rows") for one in conflict.conflicts):
+            return None
+        for other in ("row", "cell")[("file", "row", "cell").index(asked or "file") :]:
+            if not self.run(detect=other, resolve=None, dry_run=True).conflicts:
+                return other
+        return None
+
+    def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
+        changes = [] if report.up_to_date else [row.asDict() for row in report.result()]
+        if settings.json:
+            version = report.commit.version if report.commit else None
+            told = {"branch": self.into, "version": version, "up_to_date": report.up_to_date, "dry_run": dry_run}
+            changes = [{name: plain(value) for name, value in row.items() if name != "status"} for row in changes]
+            print_json(told | {"changes": changes, "conflicts": [record(one) for one in report.conflicts]})
+        elif report.up_to_date:
+            print(f"{self.into} is up to date with {self.theirs}")
+        elif report.conflicts:
+            print("\n".join(conflict_lines(report.conflicts)))
+        else:
+            columns = ["object", "change", "rows_added", "rows_removed"]
+            print_table(columns, [[row[name] for name in columns] for row in changes])
+            done = f"{self.into} is at version {report.commit.version}" if report.commit else "nothing was changed"
+            print(done)

@@ -1,0 +1,112 @@
+"""DESCRIBE SECTIONS: a table of a branch as the sections that its fork left behind and that it made since.
+
+    Snapshot   what the table held at the fork, shared with the parent and never copied
+    HSection   rows that the branch added (new versions of updated rows among them)
+    VSection   columns that it added; rows of the snapshot have their default there
+    RDel       rows of the snapshot that it deleted or updated
+    CDel       columns of the snapshot that it dropped
+
+The table is (Snapshot without RDel, without CDel, with VSection) and HSection, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pyroaring import BitMap
+
+from anabranch.branching.base import canonical, merge_bases
+from anabranch.branching.rows import common_state, side_of, visible
+from anabranch.commands.result import Result
+from anabranch.commands.session import OpenTable, Session
+from anabranch.model.history import Position
+from anabranch.model.part import Part
+from anabranch.model.schema import Column, Schema
+from anabranch.model.state import TableState
+
+COLUMNS = ("section", "parts", "rows", "bytes", "columns")
+
+
+@dataclass(frozen=True)
+class Sections:
+    """`hsection` and `rdel`: slot -> positions. `since`: the state that the branch started from."""
+
+    table: OpenTable
+    since: tuple[Position, ...]
+    snapshot: TableState
+    snapshot_schema: Schema | None
+    hsection: Mapping[int, BitMap]
+    hsection_parts: tuple[Part, ...]
+    vsection: tuple[Column, ...]
+    rdel: Mapping[int, BitMap]
+    cdel: tuple[Column, ...]
+
+    def result(self) -> Result:
+        held = self.snapshot_schema.columns if self.snapshot_schema else ()
+        new, size = self.hsection_parts, sum(part.bytes for part in self.hsection_parts)
+        parts = self.snapshot.parts.values()
+        rows: list[list[Any]] = [
+            ["Snapshot", len(parts), self.snapshot.rows, self.snapshot.bytes, _labels(held)],
+            ["HSection", len(new), _size(self.hsection), size, _labels(self.table.schema.columns)],
+            ["VSection", 0, self.snapshot.rows if self.vsection else 0, 0, _labels(self.vsection)],
+            ["RDel", len(self.rdel), _size(self.rdel), 0, ""],
+            ["CDel", 0, 0, 0, _labels(self.cdel)],
+        ]
+        return Result(COLUMNS, rows)
+
+
+def sections(session: Session, table: OpenTable, against: str | None = None) -> Sections:
+    """Since the fork of the table's branch, or since its merge base with another ref."""
+    since = _since(session, table, against)
+    states = [session.catalog.state(position, table.id) for position in since]
+    snapshot, head = common_state(states), session.catalog.state(table.position, table.id)
+    schema = _schema(session, table, since)
+    if schema is None:
+        snapshot = TableState(table.id, since[-1])
+    side = side_of(snapshot, head, ())
+    added = {slot: visible(head, slot) for slot in side.placed}
+    old = schema.columns if schema else ()
+    return Sections(
+        table,
+        since,
+        snapshot,
+        schema,
+        {slot: rows for slot, rows in {**added, **side.back}.items() if rows},
+        tuple(head.parts[slot] for slot in side.placed),
+        tuple(c for c in table.schema.columns if schema is None or schema.stored_as(c) is None),
+        side.lost(),
+        tuple(c for c in old if not any(c.physical in (n.physical, *n.aliases) for n in table.schema.columns)),
+    )
+
+
+def _since(session: Session, table: OpenTable, against: str | None) -> tuple[Position, ...]:
+    catalog = session.catalog
+    branch = cache(catalog.branch_by_id)
+    if against is not None:
+        return merge_bases(table.position, session.resolve(against), branch, catalog.merges())
+    at = canonical(table.position, branch)
+    found = branch(at.branch_id)
+    if found.parent_id is not None:
+        return (Position(found.parent_id, found.fork),)
+    forks = [child.fork for child in catalog.branches() if child.parent_id == at.branch_id and child.fork <= at.version]
+    return (Position(at.branch_id, max(forks, default=0)),)
+
+
+def _schema(session: Session, table: OpenTable, since: Sequence[Position]) -> Schema | None:
+    """The schema at the newest of the bases that have the table."""
+    for position in sorted(since, key=lambda position: -position.version):
+        record = session.catalog.table_by_id(position, table.id)
+        if record is not None and not record.dropped:
+            return session.catalog.schema(table.id, record.schema_id)
+    return None
+
+
+def _size(rows: Mapping[int, BitMap]) -> int:
+    return sum(map(len, rows.values()))
+
+
+def _labels(columns: Sequence[Column]) -> str:
+    return ", ".join(column.label for column in columns)

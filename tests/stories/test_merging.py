@@ -1,0 +1,509 @@
+"""Branches that meet again: every merge told in SQL, and the rows that are then there."""
+
+import itertools
+
+import pytest
+
+from anabranch.errors import InvalidOption, MergeConflict, NotFound, Refused, SqlError
+from tests.stories.telling import labels, one, rows, told
+
+ROW = "WITH (detect = 'row')"
+CELL = "WITH (detect = 'cell')"
+
+
+@pytest.fixture
+def people(lake):
+    """d.t with three rows, and the branch `dev`."""
+    told(lake, "CREATE TABLE d.t (id INT, name STRING, age INT)", "INSERT INTO d.t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")  # fmt: skip
+    told(lake, "CREATE BRANCH dev")
+    return lake
+
+
+def merged(lake, statement):
+    """The versions that a merge made of its branch; 'up to date' if none."""
+    return {row.status for row in lake.sql(statement)}
+
+
+# --- who meets whom ---------------------------------------------------------------------------------------------------
+
+
+def test_both_sides_moved_and_both_changes_are_there(any_lake):
+    told(any_lake, "CREATE TABLE d.t (a INT)", "INSERT INTO d.t VALUES (1), (2), (3)", "CREATE BRANCH dev")
+    told(any_lake, "INSERT INTO d.t@dev VALUES (4)", "DELETE FROM d.t@dev WHERE a = 1", "CREATE TABLE d.u@dev (x INT)")
+    told(any_lake, "UPDATE d.t SET a = 20 WHERE a = 2", "INSERT INTO d.t VALUES (10)")
+    result = any_lake.sql(f"MERGE BRANCH dev {ROW}")
+    assert result.columns == ["object", "change", "rows_added", "rows_removed", "status"]
+    assert [row.object for row in result] == ["d.t", "d.u"]
+    assert one(any_lake, "d.t") == [3, 4, 10, 20]
+    assert any_lake.tables() == ["d.t", "d.u"]
+    assert one(any_lake, "d.t@dev") == [2, 3, 4]
+    newest = any_lake.log(limit=1)[0]
+    assert (newest.operation, len(newest.parents)) == ("MERGE BRANCH", 2)
+
+
+def test_to_names_the_branch_that_is_changed(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "CREATE BRANCH other", "MERGE BRANCH dev TO other")
+    assert len(rows(people, "d.t@other")) == 4
+    assert len(rows(people, "d.t")) == 3
+    assert people.branch == "main"
+
+
+def test_names_that_need_backquotes(people):
+    told(people, "CREATE BRANCH `my-branch` FROM dev", "INSERT INTO d.t@`my-branch` VALUES (4, 'd', 4)")
+    told(people, "CREATE BRANCH `a b`", "MERGE BRANCH `my-branch` TO `a b`")
+    assert len(rows(people.on("a b"), "d.t")) == 4
+
+
+def test_there_and_back_and_again(people):
+    told(people, "INSERT INTO d.t VALUES (10, 'm', 0)", "INSERT INTO d.t@dev VALUES (20, 'd', 0)")
+    told(people, "MERGE BRANCH main TO dev", "INSERT INTO d.t@dev VALUES (21, 'd', 0)", "MERGE BRANCH dev")
+    assert [row[0] for row in rows(people, "d.t")] == [1, 2, 3, 10, 20, 21]
+    assert rows(people, "d.t") == rows(people, "d.t@dev")
+    told(people, "INSERT INTO d.t VALUES (11, 'm', 0)", "MERGE BRANCH main TO dev", "MERGE BRANCH dev")
+    assert rows(people, "d.t") == rows(people, "d.t@dev")
+    assert len(rows(people, "d.t")) == 7
+
+
+def test_a_second_merge_takes_only_what_is_new(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)")
+    assert merged(people, "MERGE BRANCH dev") == {f"version {people.version}"}
+    before = people.version
+    assert merged(people, "MERGE BRANCH dev") == {"up to date"}
+    assert people.version == before
+    told(people, "INSERT INTO d.t@dev VALUES (5, 'e', 5)", "MERGE BRANCH dev")
+    assert [row[0] for row in rows(people, "d.t")] == [1, 2, 3, 4, 5]
+
+
+def test_what_was_undone_is_nothing_to_merge(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "DELETE FROM d.t@dev WHERE id = 4")
+    assert merged(people, "MERGE BRANCH dev DRY RUN") == {"up to date"}
+    assert merged(people, "MERGE BRANCH dev") == {"up to date"}
+
+
+def test_grandchildren_merge_past_their_parent(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "CREATE BRANCH kid FROM dev")
+    told(people, "INSERT INTO d.t@kid VALUES (5, 'e', 5)", "INSERT INTO d.t@dev VALUES (6, 'f', 6)")
+    told(people, "MERGE BRANCH kid")
+    assert one(people, "d.t") == [1, 2, 3, 4, 5]
+    told(people, "MERGE BRANCH dev")
+    assert one(people, "d.t") == [1, 2, 3, 4, 5, 6]
+    told(people, "MERGE BRANCH main TO kid")
+    assert one(people, "d.t@kid") == [1, 2, 3, 4, 5, 6]
+    assert merged(people, "MERGE BRANCH dev TO kid") == {"up to date"}
+
+
+def test_siblings(people):
+    told(people, "CREATE BRANCH sister", "INSERT INTO d.t@dev VALUES (4, 'd', 4)")
+    told(people, "UPDATE d.t@sister SET age = 30 WHERE id = 3", f"MERGE BRANCH dev TO sister {ROW}")
+    assert rows(people, "d.t@sister") == [(1, "a", 1), (2, "b", 2), (3, "c", 30), (4, "d", 4)]
+    told(people, "MERGE BRANCH dev", f"MERGE BRANCH sister {ROW}")
+    assert rows(people, "d.t") == rows(people, "d.t@sister")
+
+
+def test_criss_cross_doubles_nothing_and_loses_nothing(people):
+    told(people, "INSERT INTO d.t VALUES (10, 'm', 0)", "CREATE TAG m1")
+    told(people, "INSERT INTO d.t@dev VALUES (20, 'd', 0)", "CREATE TAG d1 FROM dev")
+    told(people, "MERGE BRANCH d1", "MERGE BRANCH m1 TO dev")
+    told(people, "INSERT INTO d.t VALUES (11, 'm', 0)", "INSERT INTO d.t@dev VALUES (21, 'd', 0)")
+    told(people, "MERGE BRANCH dev", "MERGE BRANCH main TO dev")
+    assert one(people, "d.t") == [1, 2, 3, 10, 11, 20, 21]
+    assert rows(people, "d.t") == rows(people, "d.t@dev")
+
+
+def test_tags_and_past_versions_can_be_merged(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "CREATE TAG four FROM dev")
+    told(people, "INSERT INTO d.t@dev VALUES (5, 'e', 5)")
+    five = people.on("dev").version
+    told(people, "INSERT INTO d.t@dev VALUES (6, 'f', 6)", "MERGE BRANCH four")
+    assert one(people, "d.t") == [1, 2, 3, 4]
+    told(people, f"MERGE BRANCH dev@{five}")
+    assert one(people, "d.t") == [1, 2, 3, 4, 5]
+    assert merged(people, "MERGE BRANCH four") == {"up to date"}
+    told(people, "MERGE BRANCH dev")
+    assert one(people, "d.t") == [1, 2, 3, 4, 5, 6]
+
+
+def test_many_tables_in_one_commit_or_none(people):
+    told(people, "CREATE TABLE d.u (a INT)", "CREATE DATABASE e", "MERGE BRANCH main TO dev")
+    told(people, "INSERT INTO d.u@dev VALUES (1)", "UPDATE d.t@dev SET age = 9 WHERE id = 1")
+    told(people, "CREATE TABLE e.new@dev (x INT)", "INSERT INTO e.new@dev VALUES (7)", "UPDATE d.t SET age = 8 WHERE id = 1")  # fmt: skip
+    before = people.version
+    with pytest.raises(MergeConflict):
+        told(people, "MERGE BRANCH dev")
+    assert people.version == before
+    assert (one(people, "d.u"), people.tables()) == ([], ["d.t", "d.u"])
+    told(people, "MERGE BRANCH dev RESOLVE USING THEIRS")
+    assert people.version == before + 1
+    assert (one(people, "d.u"), one(people, "e.new")) == ([1], [7])
+    assert rows(people, "d.t")[0] == (1, "a", 9)
+
+
+# --- schemas ----------------------------------------------------------------------------------------------------------
+
+
+def test_both_sides_change_the_schema(people):
+    told(
+        people,
+        "ALTER TABLE d.t@dev ADD COLUMN city STRING DEFAULT 'here'",
+        "ALTER TABLE d.t@dev RENAME COLUMN name TO label",
+        "INSERT INTO d.t@dev VALUES (4, 'd', 4, 'there')",
+        "ALTER TABLE d.t ALTER COLUMN age TYPE BIGINT",
+        "ALTER TABLE d.t ADD COLUMN tall BOOLEAN",
+        "INSERT INTO d.t VALUES (5, 'e', 5000000000, true)",
+        "MERGE BRANCH dev",
+    )
+    assert sorted(labels(people, "d.t")) == ["age", "city", "id", "label", "tall"]
+    found = rows(people, "d.t", columns=["id", "label", "age", "city", "tall"])
+    assert found == [
+        (1, "a", 1, "here", None),
+        (2, "b", 2, "here", None),
+        (3, "c", 3, "here", None),
+        (4, "d", 4, "there", None),
+        (5, "e", 5000000000, "here", True),
+    ]
+    told(people, "MERGE BRANCH main TO dev")
+    assert rows(people, "d.t@dev", columns=["id", "label", "age", "city", "tall"]) == found
+
+
+def test_a_column_added_on_both_sides_is_one_column(people):
+    told(people, "ALTER TABLE d.t@dev ADD COLUMN city STRING", "INSERT INTO d.t@dev VALUES (4, 'd', 4, 'x')")
+    told(people, "ALTER TABLE d.t ADD COLUMN city STRING", "INSERT INTO d.t VALUES (5, 'e', 5, 'y')")
+    told(people, "MERGE BRANCH dev")
+    assert labels(people, "d.t") == ["id", "name", "age", "city"]
+    assert rows(people, "d.t", columns=["id", "city"]) == [(1, None), (2, None), (3, None), (4, "x"), (5, "y")]
+    assert told(people, "DIFF dev main TABLE d.t") == [("+I", 5, "e", 5, "y")]
+
+
+def test_a_schema_conflict_is_shown_and_resolved(people):
+    told(people, "ALTER TABLE d.t@dev ALTER COLUMN age TYPE BIGINT", "ALTER TABLE d.t ALTER COLUMN age TYPE DECIMAL(20,0)")  # fmt: skip
+    (found,) = people.sql("SHOW CONFLICTS IN dev")
+    assert (found.object, found.kind, found.column) == ("d.t", "column", "age")
+    assert "A6" in found.rule
+    told(people, "MERGE BRANCH dev RESOLVE USING OURS")
+    assert str(people.table("d.t").schema.field("age").type) == "decimal128(20, 0)"
+
+
+# --- conflicts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_odds(people):
+    """Row 2 was updated on both sides, row 3 deleted on main and updated on dev; row 1 only on dev."""
+    told(
+        people, "UPDATE d.t@dev SET name = 'theirs', age = 20 WHERE id = 2", "UPDATE d.t@dev SET age = 30 WHERE id = 3"
+    )
+    told(people, "UPDATE d.t@dev SET age = 10 WHERE id = 1")
+    told(people, "UPDATE d.t SET name = 'ours' WHERE id = 2", "DELETE FROM d.t WHERE id = 3")
+    return people
+
+
+def test_conflicts_are_shown_with_all_three_values(at_odds):
+    result = at_odds.sql(f"SHOW CONFLICTS IN dev {ROW}")
+    assert result.columns == ["object", "kind", "rule", "row", "column", "base", "ours", "theirs"]
+    both, lost = sorted(result, key=lambda row: row.base["id"])
+    assert (both.object, both.kind, both.rule) == ("d.t", "row", "update/update")
+    assert both.base == {"id": 2, "name": "b", "age": 2}
+    assert both.ours == {"id": 2, "name": "ours", "age": 2}
+    assert both.theirs == {"id": 2, "name": "theirs", "age": 20}
+    assert (lost.rule, lost.ours, lost.theirs["age"]) == ("update/delete", "deleted", 30)
+    assert result.toArrow().num_rows == 2
+    assert [tuple(row) for row in at_odds.sql(f"MERGE BRANCH dev DRY RUN {ROW}")] == [tuple(row) for row in result]
+
+
+def test_a_refused_merge_changes_nothing_and_says_how_to_go_on(at_odds):
+    before, theirs = at_odds.version, at_odds.on("dev").version
+    with pytest.raises(MergeConflict, match="RESOLVE USING OURS or THEIRS") as caught:
+        told(at_odds, "MERGE BRANCH dev")
+    assert {conflict.rule for conflict in caught.value.conflicts} == {"A1", "A3"}
+    assert (at_odds.version, at_odds.on("dev").version) == (before, theirs)
+
+
+def test_it_says_which_other_detect_would_pass(people):
+    told(people, "UPDATE d.t@dev SET age = 20 WHERE id = 2", "UPDATE d.t SET age = 10 WHERE id = 1")
+    with pytest.raises(MergeConflict, match=r"pass WITH \(detect = 'row'\)"):
+        told(people, "MERGE BRANCH dev")
+    told(people, f"MERGE BRANCH dev {ROW}")
+    assert [row[2] for row in rows(people, "d.t")] == [10, 20, 3]
+
+
+@pytest.mark.parametrize("detect", ["file", "row"])
+@pytest.mark.parametrize(
+    ("side", "expected"),
+    [("OURS", [(1, "a", 10), (2, "ours", 2)]), ("THEIRS", [(1, "a", 10), (2, "theirs", 20), (3, "c", 30)])],
+)
+def test_a_conflict_goes_to_the_side_that_is_named(at_odds, detect, side, expected):
+    told(at_odds, f"MERGE BRANCH dev RESOLVE USING {side} WITH (detect = '{detect}')")
+    assert rows(at_odds, "d.t") == expected
+    assert merged(at_odds, "MERGE BRANCH dev") == {"up to date"}
+
+
+def test_cells_of_one_row_are_combined(people):
+    told(people, "UPDATE d.t@dev SET age = 20 WHERE id = 2", "UPDATE d.t SET name = 'ours' WHERE id = 2")
+    (found,) = people.sql(f"SHOW CONFLICTS IN dev {ROW}")
+    assert found.rule == "update/update"
+    assert people.sql(f"SHOW CONFLICTS IN dev {CELL}").count() == 0
+    told(people, f"MERGE BRANCH dev {CELL}")
+    assert rows(people, "d.t") == [(1, "a", 1), (2, "ours", 20), (3, "c", 3)]
+    told(people, "MERGE BRANCH main TO dev")
+    assert rows(people, "d.t@dev") == rows(people, "d.t")
+
+
+def test_tables_are_resolved_one_by_one(at_odds):
+    told(at_odds, "CREATE TABLE d.u (a INT)", "INSERT INTO d.u VALUES (1)", "CREATE BRANCH two")
+    told(at_odds, "UPDATE d.u@two SET a = 2", "UPDATE d.t@two SET age = 99 WHERE id = 1")
+    told(at_odds, "UPDATE d.u SET a = 3", "UPDATE d.t SET age = 98 WHERE id = 1")
+    told(at_odds, "MERGE BRANCH two RESOLVE TABLE d.t USING THEIRS RESOLVE TABLE d.u USING OURS")
+    assert one(at_odds, "d.u") == [3]
+    assert rows(at_odds, "d.t")[0] == (1, "a", 99)
+
+
+def test_a_table_may_have_habits(at_odds):
+    told(at_odds, "ALTER TABLE d.t SET TBLPROPERTIES ('merge.detect' = 'row', 'merge.on-conflict' = 'ours')")
+    told(at_odds, "MERGE BRANCH dev")
+    assert rows(at_odds, "d.t") == [(1, "a", 10), (2, "ours", 2)]
+
+
+def test_a_name_taken_on_both_sides_cannot_be_resolved(people):
+    told(people, "CREATE TABLE d.n (a INT)", "CREATE TABLE d.n@dev (a INT)")
+    for statement in ("MERGE BRANCH dev", "MERGE BRANCH dev RESOLVE USING THEIRS"):
+        with pytest.raises(MergeConflict) as caught:
+            told(people, statement)
+        assert [conflict.object for conflict in caught.value.conflicts] == ["d.n"]
+    told(people, "ALTER TABLE d.n RENAME TO d.n2", "MERGE BRANCH dev")
+    assert people.tables() == ["d.n", "d.n2", "d.t"]
+
+
+# --- picking and reverting --------------------------------------------------------------------------------------------
+
+
+def test_a_cherry_pick_and_then_the_merge_doubles_nothing(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)")
+    wanted = people.on("dev").version
+    told(people, "INSERT INTO d.t@dev VALUES (5, 'e', 5)", f"CHERRY PICK dev@{wanted}")
+    assert one(people, "d.t") == [1, 2, 3, 4]
+    assert merged(people, f"CHERRY PICK dev@{wanted}") == {"up to date"}
+    told(people, "MERGE BRANCH dev")
+    assert one(people, "d.t") == [1, 2, 3, 4, 5]
+
+
+def test_a_commit_by_the_beginning_of_its_id(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)")
+    id = people.on("dev").log(limit=1)[0].id
+    told(people, f"CHERRY PICK '{id[:13]}'")
+    assert one(people, "d.t") == [1, 2, 3, 4]
+    mine = people.log(limit=1)[0].id
+    told(people, f"REVERT {mine}")
+    assert one(people, "d.t") == [1, 2, 3]
+
+
+def test_a_dry_run_of_a_pick(at_odds):
+    third = at_odds.on("dev").version - 1
+    before = at_odds.version
+    (found,) = at_odds.sql(f"CHERRY PICK dev@{third} DRY RUN")
+    assert (found.rule, found.ours) == ("update/delete", "deleted")
+    told(at_odds, f"CHERRY PICK dev@{third} RESOLVE USING THEIRS")
+    assert (3, "c", 30) in rows(at_odds, "d.t")
+    assert at_odds.version == before + 1
+
+
+def test_a_merge_is_reverted_and_the_revert_reverted(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "DELETE FROM d.t@dev WHERE id = 1")
+    told(people, "UPDATE d.t SET age = 30 WHERE id = 3", f"MERGE BRANCH dev {ROW}")
+    whole, merge = rows(people, "d.t"), people.version
+    assert whole == [(2, "b", 2), (3, "c", 30), (4, "d", 4)]
+    told(people, f"REVERT {merge}")
+    assert rows(people, "d.t") == [(1, "a", 1), (2, "b", 2), (3, "c", 30)]
+    assert merged(people, "MERGE BRANCH dev") == {"up to date"}
+    told(people, "INSERT INTO d.t@dev VALUES (5, 'e', 5)", "MERGE BRANCH dev")
+    assert one(people, "d.t") == [1, 2, 3, 5]
+    told(people, f"REVERT {merge + 1}")
+    assert rows(people, "d.t") == [*whole, (5, "e", 5)]
+
+
+# --- seeing -----------------------------------------------------------------------------------------------------------
+
+
+def test_diff_tells_everything_that_differs(people):
+    told(
+        people,
+        "CREATE TABLE d.gone (a INT)",
+        "INSERT INTO d.gone VALUES (1), (2)",
+        "CREATE TABLE d.old (a INT)",
+        "MERGE BRANCH main TO dev",
+        "INSERT INTO d.t@dev VALUES (4, 'd', 4), (5, 'e', 5)",
+        "UPDATE d.t@dev SET age = 20 WHERE id = 2",
+        "UPDATE d.t@dev SET age = 40 WHERE id = 4",
+        "DELETE FROM d.t@dev WHERE id IN (1, 5)",
+        "ALTER TABLE d.t@dev RENAME COLUMN name TO label",
+        "ALTER TABLE d.t@dev ADD COLUMN city STRING NOT NULL DEFAULT 'x'",
+        "ALTER TABLE d.t@dev ALTER COLUMN age TYPE BIGINT",
+        "ALTER TABLE d.t@dev SET TBLPROPERTIES ('merge.detect' = 'row')",
+        "DROP TABLE d.gone@dev",
+        "ALTER TABLE d.old@dev RENAME TO d.new",
+    )
+    told(people.on("dev"), "CREATE DATABASE e", "CREATE TABLE e.t (a INT)", "INSERT INTO e.t VALUES (1)")
+    result = people.sql("DIFF main dev")
+    assert result.columns == ["object", "kind", "change", "before", "after", "inserted", "deleted", "updated"]
+    assert [tuple(row) for row in result] == [
+        ("e", "database", "added", None, None, None, None, None),
+        ("d.gone", "table", "dropped", None, None, 0, 2, 0),
+        ("d.new", "table", "renamed", "d.old", "d.new", None, None, None),
+        ("d.t", "property", "set", None, "merge.detect = row", None, None, None),
+        ("d.t", "column", "renamed", "name", "label", None, None, None),
+        ("d.t", "column", "type", "age int", "age bigint", None, None, None),
+        ("d.t", "column", "added", None, "city string NOT NULL", None, None, None),
+        ("d.t", "rows", "changed", None, None, 1, 1, 1),
+        ("e.t", "table", "added", None, None, 1, 0, 0),
+    ]
+    backwards = {(row.object, row.kind, row.change) for row in people.sql("DIFF dev main")}
+    assert ("e", "database", "dropped") in backwards
+    assert ("d.gone", "table", "added") in backwards
+    assert people.sql("DIFF dev dev").count() == 0
+    assert people.sql(f"DIFF main {people.version}").count() == 0
+
+
+def test_diff_of_a_table_tells_the_rows(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4), (5, 'e', 5)", "UPDATE d.t@dev SET age = 20 WHERE id = 2")
+    told(people, "DELETE FROM d.t@dev WHERE id IN (1, 5)", "UPDATE d.t@dev SET age = age WHERE id = 3")
+    assert told(people, "DIFF main dev TABLE d.t") == [
+        ("-D", 1, "a", 1),
+        ("-U", 2, "b", 2),
+        ("+U", 2, "b", 20),
+        ("+I", 4, "d", 4),
+    ]
+    assert told(people, "DIFF dev main TABLE d.t") == [
+        ("+I", 1, "a", 1),
+        ("-U", 2, "b", 20),
+        ("+U", 2, "b", 2),
+        ("-D", 4, "d", 4),
+    ]
+    kept = people.sql("DIFF main dev TABLE d.t").toArrow()
+    assert [str(type) for type in kept.schema.types] == ["string", "int32", "string", "int32"]
+
+
+def test_diff_of_a_table_under_other_columns(people):
+    told(people, "ALTER TABLE d.t@dev ALTER COLUMN age TYPE BIGINT", "ALTER TABLE d.t@dev DROP COLUMN name")
+    told(people, "ALTER TABLE d.t@dev ADD COLUMN city STRING DEFAULT 'x'")
+    told(people, "UPDATE d.t@dev SET age = 5000000000 WHERE id = 1")
+    assert told(people, "DIFF main dev TABLE d.t") == [("-U", 1, 1, "x"), ("+U", 1, 5000000000, "x")]
+    told(people, "CREATE TABLE d.n@dev (a INT)", "INSERT INTO d.n@dev VALUES (1)")
+    assert told(people, "DIFF main dev TABLE d.n") == [("+I", 1)]
+    assert told(people, "DIFF dev main TABLE d.n") == [("-D", 1)]
+    # The narrow type of main cannot hold what dev has.
+    assert told(people, "DIFF dev main TABLE d.t") == [("-U", 1, None, 5000000000), ("+U", 1, "a", 1)]
+
+
+def test_diff_follows_versions_and_a_restore(people):
+    start = people.version
+    told(
+        people,
+        "UPDATE d.t SET age = age + 1",
+        "DELETE FROM d.t WHERE id = 1",
+        "INSERT OVERWRITE d.t VALUES (9, 'z', 9)",
+    )
+    counted = {version: people.sql(f"DIFF {start} {version}").first() for version in range(start + 1, start + 4)}
+    assert {v: (r.inserted, r.deleted, r.updated) for v, r in counted.items()} == {
+        start + 1: (0, 0, 3),
+        start + 2: (0, 1, 2),
+        start + 3: (1, 3, 0),
+    }
+    told(people, f"RESTORE TABLE d.t TO VERSION {start}")
+    assert people.sql(f"DIFF {start} main").count() == 0
+    back = people.sql(f"DIFF {start + 1} main").first()
+    assert (back.inserted, back.deleted, back.updated) == (0, 0, 3)
+
+
+def test_branches_say_how_far_they_are_from_their_parent(people):
+    told(people, "INSERT INTO d.t VALUES (10, 'm', 0)", "INSERT INTO d.t@dev VALUES (4, 'd', 4)")
+    told(people, "INSERT INTO d.t@dev VALUES (5, 'e', 5)", "CREATE BRANCH kid FROM dev")
+
+    def shown():
+        return {row.branch: (row.ahead, row.behind) for row in people.sql("SHOW BRANCHES")}
+
+    assert shown() == {"main": (None, None), "dev": (2, 1), "kid": (0, 0)}
+    pinned = {row.branch: row.bytes_pinned for row in people.sql("SHOW BRANCHES")}
+    assert pinned["kid"] == 0 < pinned["dev"]
+    told(people, "MERGE BRANCH dev")
+    assert shown() == {"main": (None, None), "dev": (0, 2), "kid": (0, 0)}
+    told(people, "MERGE BRANCH main TO dev")
+    assert shown()["dev"] == (1, 0)
+    told(people, "DROP BRANCH dev")
+    assert shown() == {"main": (None, None), "kid": (None, None)}
+
+
+def test_the_log_as_a_graph(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "INSERT INTO d.t VALUES (10, 'm', 0)", "MERGE BRANCH dev")
+    told(people, "MERGE BRANCH main TO dev")
+    result = people.sql("SHOW LOG GRAPH IN dev")
+    assert result.columns[0] == "graph"
+    assert [(row.graph, row.branch, row.operation) for row in result][:7] == [
+        ("*", "dev", "MERGE BRANCH"),
+        ("|\\", None, None),
+        ("| *", "main", "MERGE BRANCH"),
+        ("|/|", None, None),
+        ("| *", "main", "INSERT"),
+        ("* |", "dev", "INSERT"),
+        ("|/", None, None),
+    ]
+    assert [row.graph for row in people.sql("SHOW LOG GRAPH LIMIT 1")] == ["*"]
+
+
+def test_the_graph_of_many_merges_has_every_commit_once(people):
+    for number in range(4):
+        told(people, f"CREATE BRANCH b{number}")
+    for number, other in itertools.permutations(range(4), 2):
+        told(
+            people, f"INSERT INTO d.t@b{number} VALUES ({number}, '{other}', 0)", f"MERGE BRANCH b{number} TO b{other}"
+        )
+    for number in range(4):
+        told(people, f"MERGE BRANCH b{number}")
+    ids = [row.id for row in people.sql("SHOW LOG GRAPH") if row.id is not None]
+    assert len(ids) == len(set(ids))
+    assert {commit.id for number in range(4) for commit in people.log(f"b{number}")} <= set(ids)
+    assert len(rows(people, "d.t")) == 3 + 12
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+REFUSED = [
+    ("MERGE BRANCH nope", NotFound, "branch or tag 'nope' does not exist"),
+    ("MERGE BRANCH dve", NotFound, "Did you mean 'dev'"),
+    ("MERGE BRANCH dev TO nope", NotFound, "branch 'nope' does not exist"),
+    ("MERGE BRANCH dev TO v1", NotFound, "'v1' is a tag"),
+    ("MERGE BRANCH dropped", NotFound, "'dropped' does not exist"),
+    ("MERGE BRANCH dev TO dropped", NotFound, "'dropped' does not exist"),
+    ("MERGE BRANCH main", Refused, "itself"),
+    ("MERGE BRANCH dev TO dev", Refused, "itself"),
+    ("MERGE BRANCH dev@99", NotFound, "version '99' does not exist"),
+    ("MERGE BRANCH dev WITH (detect = 'rows')", InvalidOption, "'file', 'row' or 'cell'"),
+    ("MERGE BRANCH dev WITH (detekt = 'row')", SqlError, "Did you mean 'detect'"),
+    ("MERGE BRANCH dev RESOLVE TABLE d.nope USING OURS", NotFound, "table 'd.nope' does not exist"),
+    ("SHOW CONFLICTS IN nope", NotFound, "'nope' does not exist"),
+    ("SHOW CONFLICTS IN dev WITH (detect = 'x')", InvalidOption, "'file', 'row' or 'cell'"),
+    ("CHERRY PICK 99", NotFound, "version '99' does not exist"),
+    ("CHERRY PICK nope@3", NotFound, "'nope' does not exist"),
+    ("CHERRY PICK dev", NotFound, "It is a branch: 'dev@"),
+    ("CHERRY PICK 'zzzz'", NotFound, "SHOW LOG lists the ids"),
+    ("REVERT 0", Refused, "first commit"),
+    ("DIFF main nope", NotFound, "'nope' does not exist"),
+    ("DIFF main dev TABLE d.tt", NotFound, "Did you mean 'd.t'"),
+    ("DESCRIBE SECTIONS d.nope", NotFound, "d.nope"),
+    ("DESCRIBE SECTIONS d.t AGAINST nope", NotFound, "'nope' does not exist"),
+]
+
+
+@pytest.mark.parametrize(("statement", "error", "said"), REFUSED, ids=[case[0] for case in REFUSED])
+def test_bad_input_is_refused_and_changes_nothing(people, statement, error, said):
+    told(
+        people,
+        "INSERT INTO d.t@dev VALUES (4, 'd', 4)",
+        "CREATE TAG v1",
+        "CREATE BRANCH dropped",
+        "DROP BRANCH dropped",
+    )
+    before = (people.version, people.on("dev").version)
+    with pytest.raises(error) as caught:
+        people.sql(statement)
+    assert said in str(caught.value)
+    assert (people.version, people.on("dev").version) == before
