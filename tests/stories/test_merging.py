@@ -14,8 +14,8 @@ CELL = "WITH (detect = 'cell')"
 @pytest.fixture
 def people(lake):
     """d.t with three rows, and the branch `dev`."""
-    told(lake, "CREATE TABLE d.t (id INT, name STRING, age INT)", "INSERT INTO d.t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")  # fmt: skip
-    told(lake, "CREATE BRANCH dev")
+    told(lake, "CREATE TABLE d.t (id INT, name STRING, age INT)")
+    told(lake, "INSERT INTO d.t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)", "CREATE BRANCH dev")
     return lake
 
 
@@ -126,7 +126,8 @@ def test_tags_and_past_versions_can_be_merged(people):
 def test_many_tables_in_one_commit_or_none(people):
     told(people, "CREATE TABLE d.u (a INT)", "CREATE DATABASE e", "MERGE BRANCH main TO dev")
     told(people, "INSERT INTO d.u@dev VALUES (1)", "UPDATE d.t@dev SET age = 9 WHERE id = 1")
-    told(people, "CREATE TABLE e.new@dev (x INT)", "INSERT INTO e.new@dev VALUES (7)", "UPDATE d.t SET age = 8 WHERE id = 1")  # fmt: skip
+    told(people, "CREATE TABLE e.new@dev (x INT)", "INSERT INTO e.new@dev VALUES (7)")
+    told(people, "UPDATE d.t SET age = 8 WHERE id = 1")
     before = people.version
     with pytest.raises(MergeConflict):
         told(people, "MERGE BRANCH dev")
@@ -175,7 +176,8 @@ def test_a_column_added_on_both_sides_is_one_column(people):
 
 
 def test_a_schema_conflict_is_shown_and_resolved(people):
-    told(people, "ALTER TABLE d.t@dev ALTER COLUMN age TYPE BIGINT", "ALTER TABLE d.t ALTER COLUMN age TYPE DECIMAL(20,0)")  # fmt: skip
+    told(people, "ALTER TABLE d.t@dev ALTER COLUMN age TYPE BIGINT")
+    told(people, "ALTER TABLE d.t ALTER COLUMN age TYPE DECIMAL(20,0)")
     (found,) = people.sql("SHOW CONFLICTS IN dev")
     assert (found.object, found.kind, found.column) == ("d.t", "column", "age")
     assert "A6" in found.rule

@@ -18,9 +18,18 @@ import numpy as np
 from pyroaring import BitMap
 
 from anabranch.branching.law import APPEND_TABLES, cell
-from anabranch.branching.rows import Origins, Positions, Side, ids_of, origins_of, settled_classes, versions
+from anabranch.branching.rows import (
+    Origins,
+    Positions,
+    Side,
+    ids_of,
+    origins_of,
+    settled_classes,
+    versions,
+    visible,
+)
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.part import Part
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Operation, TableDelta
 from anabranch.storage.row_ids import by_slot
 
@@ -89,7 +98,10 @@ class RowMerge:
     """Theirs has a row, or lacks one, that ours has not or has: the contest not counted."""
 
 
-def merge_rows(table: str, ours: Side, theirs: Side, detect: Detect, origins: Origins) -> RowMerge:
+def merge_rows(
+    table: str, ours: Side, theirs: Side, detect: Detect, origins: Origins, born: frozenset[int] = frozenset()
+) -> RowMerge:
+    """`born`: slots of the sides' base that the true base lacks. Their rows never count for detect = file."""
     ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
     meeting = _meeting(ours, theirs, origins)
     replay = _replayed(ours, theirs)
@@ -105,30 +117,40 @@ def merge_rows(table: str, ours: Side, theirs: Side, detect: Detect, origins: Or
         contested = contested | (dies & ~theirs_overwrote)
         dies = dies & theirs_overwrote
     replay.kill_ids("delete", meeting.ours[dies])
+    if detect == "file":
+        young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
+        replay.kill_ids("update", meeting.ours[young])
+        contested = contested & ~young
+        mine, other_rows = _outside(mine, born), _outside(other, born)
+    else:
+        other_rows = other
 
     new = [part for part in ours.inserted() if part.slot not in theirs.head.parts]
     meets = tuple(
         cause
         for cause in ("delete", "update")
-        if any(other.get(cause, {}).values()) and new and cell(APPEND_TABLES, cause, "insert") == "X"
+        if any(other_rows.get(cause, {}).values()) and new and cell(APPEND_TABLES, cause, "insert") == "X"
     )
     conflicts = []
     if detect == "file":
-        conflicts = [*_same_files(table, mine, other), *_inserts(table, meets, other, new)]
+        conflicts = [*_same_files(table, mine, other_rows), *_inserts(table, meets, other_rows, new)]
     contest = Contest(meeting.base[contested], meeting.ours[contested], meeting.theirs[contested])
-    return RowMerge(replay, contest, tuple(conflicts), meets, _news(replay, meeting, contested, other))
+    return RowMerge(replay, contest, tuple(conflicts), meets, _news(replay, ours, meeting, contested, other))
 
 
-def _news(replay: Replay, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Mapping[int, BitMap]]) -> bool:
+def _news(
+    replay: Replay, ours: Side, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Mapping[int, BitMap]]
+) -> bool:
     settled_by_values = by_slot(meeting.base[contested])
-    contest_slots = {int(id) >> 32 for id in meeting.theirs[contested] if id >= 0}
+    contest_slots = {int(id) >> POSITION_BITS for id in meeting.theirs[contested] if id >= 0}
     gone = any(rows - settled_by_values.get(slot, BitMap()) for slots in other.values() for slot, rows in slots.items())
     live = any(
         part.slot not in contest_slots and part.rows > sum(len(k.get(part.slot, ())) for k in replay.killed.values())
         for parts in replay.placed.values()
         for part in parts
     )
-    return gone or live or bool(replay.revived) or any(replay.removed.values())
+    taken = any(visible(ours.head, slot) for slots in replay.removed.values() for slot in slots)
+    return gone or live or bool(replay.revived) or taken
 
 
 @dataclass(frozen=True)
@@ -165,6 +187,10 @@ def _without(gone: Mapping[str, Positions], alike: Positions) -> dict[str, dict[
         cause: {slot: left for slot, rows in slots.items() if (left := rows - alike[slot] if slot in alike else rows)}
         for cause, slots in gone.items()
     }
+
+
+def _outside(gone: Mapping[str, Positions], slots: frozenset[int]) -> dict[str, dict[int, BitMap]]:
+    return {cause: {s: rows for s, rows in found.items() if s not in slots} for cause, found in gone.items()}
 
 
 def _among(ids: np.ndarray, rows: Positions) -> np.ndarray:

@@ -134,7 +134,20 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
         _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
-    return Side(base, head, gone, new, back, causes, tuple(scopes))
+    stand = [scope for scope in scopes if _stands(scope, base, head, gone, new)]
+    return Side(base, head, gone, new, back, causes, tuple(stand))
+
+
+def _stands(
+    scope: Scope, base: TableState, head: TableState, gone: Mapping[str, Positions], placed: Mapping[int, str]
+) -> bool:
+    """Whether an overwrite changed something that stays changed: a base row that is gone, or a row that it wrote."""
+    if any(scope.covers(base.parts[slot]) for slot in gone.get("overwrite", {})):
+        return True
+    return any(
+        cause == "overwrite" and scope.covers(head.parts[slot]) and visible(head, slot)
+        for slot, cause in placed.items()
+    )
 
 
 def _add(gone: dict[str, dict[int, BitMap]], cause: str, slot: int, rows: BitMap) -> None:
@@ -238,5 +251,6 @@ def settled_classes(side: Side, origins: Origins) -> Side:
     for slot, rows in by_slot(ids[current >= 0]).items():
         _add(gone, "update", slot, rows)
     for slot, rows in by_slot(ids[current < 0]).items():
-        _add(gone, "overwrite" if side.scopes else "delete", slot, rows)
+        covered = any(scope.covers(side.base.parts[slot]) for scope in side.scopes)
+        _add(gone, "overwrite" if covered else "delete", slot, rows)
     return replace(side, gone=gone)

@@ -1,7 +1,8 @@
 """The commit graph of a ref, drawn line by line as `git log --graph` does.
 
 A column waits for one commit. A commit is drawn in the first column that waits for it; its first parent takes the
-column over, and what it merged opens one to the right. Columns that wait for the same commit close at once.
+column over, and what it merged opens one to the right, unless a column near by waits for that already. Columns that
+wait for the same commit close at once.
 """
 
 from __future__ import annotations
@@ -76,11 +77,14 @@ def draw(
         yield GraphLine(" ".join(marks), commits[place])
         if number == len(ordered) - 1:
             return
-        columns[at : at + 1] = parents
-        if len(parents) > 1:
-            yield GraphLine(_opening(at, len(columns)))
-        elif not parents and at < len(columns):
-            yield GraphLine(_closing(at, at, len(columns) + 1))
+        waiting = columns.index(parents[1]) if len(parents) > 1 and parents[1] in columns else None
+        if waiting is not None and waiting <= at + 1:
+            columns[at] = parents[0]
+            yield GraphLine(_linked(at, waiting, len(columns)))
+        else:
+            columns[at : at + 1] = parents
+            if len(parents) > 1:
+                yield GraphLine(_opening(at, len(columns)))
         yield from _closed(columns)
 
 
@@ -103,6 +107,15 @@ def _opening(at: int, count: int) -> str:
     return "".join(row).rstrip()
 
 
+def _linked(at: int, other: int, count: int) -> str:
+    """`|/|`: an edge to a column that waits for the merged commit already, to the left or next to the right."""
+    row = list(" ".join("|" * count))
+    for gap in range(other, at - 1):
+        row[2 * gap + 1] = "_"
+    row[2 * at + 1 if other > at else 2 * at - 1] = "\\" if other > at else "/"
+    return "".join(row)
+
+
 def _closing(left: int, right: int, count: int) -> str:
     """`|_|/ /`: the column `right` runs into `left`; those to the right of it move in."""
     row = [" "] * (2 * count - 1)
@@ -110,6 +123,6 @@ def _closing(left: int, right: int, count: int) -> str:
         row[2 * column] = "|"
     for gap in range(left, right - 1):
         row[2 * gap + 1] = "_"
-    for column in range(max(right, 1), count):
+    for column in range(right, count):
         row[2 * column - 1] = "/"
     return "".join(row).rstrip()

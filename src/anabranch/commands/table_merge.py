@@ -105,6 +105,7 @@ class TableMerger:
         self.ours = self.catalog.table_by_id(at.ours, table_id)
         self.theirs = self.catalog.table_by_id(at.theirs, table_id)
         self._origins: dict[int, np.ndarray] = {}
+        self._events: dict[Position, list[TableDelta]] = {}
 
     @cached_property
     def name(self) -> str:
@@ -185,8 +186,25 @@ class TableMerger:
         )
 
     @cached_property
-    def base_state(self) -> TableState:
+    def _true_base(self) -> TableState:
         return common_state([self.catalog.state(base, self.id) for base in self.at.bases])
+
+    @cached_property
+    def born(self) -> dict[int, Part]:
+        """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
+        ours = {part.slot: part for delta in self._deltas(self.at.ours) for part in delta.placed}
+        theirs = {part.slot for delta in self._deltas(self.at.theirs) for part in delta.placed}
+        return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
+
+    @cached_property
+    def base_state(self) -> TableState:
+        base = self._true_base
+        return replace(base, parts={**base.parts, **self.born}) if self.born else base
+
+    def _deltas(self, head: Position) -> list[TableDelta]:
+        if head not in self._events:
+            self._events[head] = self.catalog.deltas(head, self.id, self._shared(head))
+        return self._events[head]
 
     @cached_property
     def mine(self) -> Side:
@@ -201,9 +219,8 @@ class TableMerger:
         return min(shared_version(here, self.catalog.lineage(base)) for base in self.at.bases)
 
     def _side(self, head: Position) -> Side:
-        after = self._shared(head)
-        deltas = self.catalog.deltas(head, self.id, after)
-        return side_of(self.base_state, self.catalog.state(head, self.id), deltas, self._scopes(head, after))
+        scopes = self._scopes(head, self._shared(head))
+        return side_of(self.base_state, self.catalog.state(head, self.id), self._deltas(head), scopes)
 
     def _scopes(self, head: Position, after: int) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
@@ -288,7 +305,7 @@ class TableMerger:
 
     def _merge_rows(self, made: TableMerge) -> None:
         assert made.schema is not None
-        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins)
+        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, frozenset(self.born))
         if self.choice is None:
             made.conflicts += merged.conflicts
             made.conflicts += self._disputes()
@@ -400,7 +417,7 @@ class TableMerger:
         gone = self.other.lost()
         effective = {
             delta.version
-            for delta in self.catalog.deltas(self.at.theirs, self.id, after)
+            for delta in self._deltas(self.at.theirs)
             if any(rows & gone.get(slot, BitMap()) for slot, rows in delta.killed.items())
         }
         changes = self.catalog.changes(self.at.theirs, after, self.id)

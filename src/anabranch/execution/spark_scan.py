@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from anabranch.errors import PartMissing
 from anabranch.execution import masks
 from anabranch.execution.plan import ScanPlan, bundles, choose_paths
 from anabranch.execution.reader import ROW_ID, PartReader, read_table
@@ -101,7 +102,7 @@ def _native(
     # Paths are taken as they stand, whatever characters they hold; without basePath Spark would then read parts twice.
     schema = schema.add(masks.SLOT, "long")
     reader = spark.read.schema(schema).option("__globPaths__", "false").option("basePath", files.spark_url())
-    frame = _listed(spark, reader, [files.spark_url(part.path) for part in parts])
+    frame = _listed(spark, reader, plan, parts)
     if not (ids or masked):
         return frame.select(*columns)
     frame = frame.select("*", F.col("_metadata.row_index").alias(masks.POSITION))
@@ -114,8 +115,21 @@ def _native(
     return frame.select(*columns)
 
 
-def _listed(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type: ignore[no-untyped-def]
+def _listed(spark: SparkSession, reader, plan: ScanPlan, parts: Sequence[Part]) -> DataFrame:  # type: ignore[no-untyped-def]
     """Above the threshold Spark lists files by a job of its own, which takes seconds for a thousand files."""
+    from pyspark.errors import AnalysisException
+
+    files = plan.view.files
+    try:
+        return _read(spark, reader, [files.spark_url(part.path) for part in parts])
+    except AnalysisException as error:
+        missing = next((part for part in parts if not files.exists(part.path)), None)
+        if missing is None:
+            raise
+        raise PartMissing(files.path(missing.path), plan.view.name) from error
+
+
+def _read(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type: ignore[no-untyped-def]
     before = spark.conf.get(_LISTING) or "32"
     if len(paths) < int(before):
         return reader.parquet(*paths)
