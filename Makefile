@@ -5,10 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ARGS ?=
+EXAMPLES ?= 2000
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install java postgres demo test lint format bench clean
+.PHONY: help install java postgres demo test fuzz lint format bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -35,6 +36,10 @@ demo: install java ## run the demo
 test: install java postgres ## run the whole test suite (ARGS="-k name" to select)
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest $(ARGS)
+
+fuzz: install ## long random histories against the oracle (EXAMPLES=2000)
+	@echo "==> $(EXAMPLES) histories"
+	@ANABRANCH_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/oracle/test_histories.py $(ARGS)
 
 lint: install ## ruff, mypy and the import layers
 	@status=0; \

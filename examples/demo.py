@@ -48,8 +48,31 @@ STORY = [
         "DESCRIBE TABLE shop.orders@main",
     ),
     (
+        "Meanwhile main moves on as well.",
+        "USE BRANCH main",
+        "INSERT INTO shop.orders VALUES (100001, 'customer 7', 12.50, DATE'2026-01-01')",
+        "UPDATE shop.orders SET customer = 'customer 500' WHERE customer = 'customer 0' AND amount > 0",
+        "DIFF main cleanup",
+    ),
+    (
+        "Both sides have moved, and still they merge: first a preview, by files, which is careful;\n"
+        "then by rows, since no row was changed on both sides. Schema and rows come as one commit.",
+        "MERGE BRANCH cleanup DRY RUN",
+        "MERGE BRANCH cleanup WITH (detect = 'row')",
+        "SELECT status, count(*) AS orders, sum(amount) AS amount FROM shop.orders GROUP BY status ORDER BY status",
+    ),
+    (
+        "A real conflict: one order, two opinions. It is refused, shown, and resolved.",
+        "UPDATE shop.orders SET status = 'paid' WHERE id = 1999",
+        "UPDATE shop.orders@cleanup SET status = 'fraud' WHERE id = 1999",
+        "MERGE BRANCH cleanup WITH (detect = 'cell')",
+        "SHOW CONFLICTS IN cleanup WITH (detect = 'cell')",
+        "MERGE BRANCH cleanup RESOLVE USING THEIRS WITH (detect = 'cell')",
+        "SELECT id, customer, amount, status FROM shop.orders WHERE id = 1999",
+    ),
+    (
         "Time travel, by version or by tag.",
-        "SELECT count(*) AS orders FROM shop.orders VERSION AS OF 2",
+        "SELECT count(*) AS orders FROM shop.orders VERSION AS OF 3",
         "SELECT count(*) AS orders FROM shop.orders VERSION AS OF 'loaded'",
     ),
     (
@@ -59,13 +82,12 @@ STORY = [
     (
         "A mistake, and the way back. A restore is a commit too: nothing is lost.",
         "DELETE FROM shop.orders WHERE day < DATE'2030-01-01'",
-        "SELECT count(*) AS orders FROM shop.orders",
-        "RESTORE TABLE shop.orders TO VERSION 6",
+        "RESTORE TABLE shop.orders TO VERSION 8",
         "SELECT count(*) AS orders FROM shop.orders",
     ),
     (
         "What happened, and where the branches stand.",
-        "SHOW LOG",
+        "SHOW LOG GRAPH",
         "SHOW BRANCHES",
     ),
 ]
@@ -86,7 +108,11 @@ def run(lake: anabranch.Lake, statement: str) -> None:
     first, *rest = statement.split("\n")
     echo = "\n".join([first, textwrap.dedent("\n".join(rest))]) if rest else first
     print(textwrap.indent(f"{echo};", "  ").replace("  ", "> ", 1), flush=True)
-    answer = lake.sql(statement)
+    try:
+        answer = lake.sql(statement)
+    except anabranch.MergeConflict as conflict:
+        print(textwrap.indent(f"refused: {conflict}", "    "), end="\n\n", flush=True)
+        return
     if not isinstance(answer, anabranch.Result):  # a query gives a Spark DataFrame
         answer = anabranch.Result(answer.columns, answer.collect())
     text = str(answer.first()[0]) if answer.columns == ["status"] else str(answer)

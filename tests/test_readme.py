@@ -45,7 +45,7 @@ def test_python(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ANABRANCH_AUTHOR", "ada")
+    monkeypatch.setenv("ANABRANCH_AUTHOR", "you")
     (block,) = blocks("console")
     for step in block.removeprefix("$ ").split("\n$ "):
         line, _, shown = step.partition("\n")

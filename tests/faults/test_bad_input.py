@@ -164,7 +164,6 @@ STATEMENTS = [
     ("UPDATE d.t SET", SqlError, "column 15"),
     ("", SqlError, "no statement"),
     ("-- only a comment", SqlError, "no statement"),
-    ("MERGE BRANCH dev", SqlError, "MERGE BRANCH", "not available"),
     ("CREATE OR REPLACE TABLE d.t (a INT)", Refused, "INSERT OVERWRITE"),
     ("CREATE TABLE d.u (a INT) LOCATION '/tmp/x'", Refused, "LOCATION"),
     ("CREATE TABLE d.u (a INT) USING delta", SqlError, "delta", "anabranch"),

@@ -205,6 +205,16 @@ def files_of_all_versions(lake):
     return needed
 
 
+def test_a_refused_delete_leaves_no_file_of_dead_rows(lake, second, folder, monkeypatch):
+    """Large bitmaps are files too."""
+    table = lake.create_table("d.big", "a INT")
+    table.write({"a": range(1_000_000)})
+    let_in(monkeypatch, lake, lambda: told(second, "DROP TABLE d.big"))
+    with pytest.raises(AnabranchError, match="big"):
+        table.delete("a % 5 = 1 OR a % 11 = 2")
+    assert list(folder.rglob("*.roaring")) == []
+
+
 def test_a_branch_dropped_meanwhile_takes_no_commit(lake, second, monkeypatch):
     dev = lake.on("dev")
     let_in(monkeypatch, lake, lambda: told(second, "DROP BRANCH dev"))

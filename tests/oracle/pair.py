@@ -1,17 +1,18 @@
 """A model and a lake that live through the same statements, and are compared after each."""
 
+import atexit
 import shutil
 import tempfile
 from collections import Counter
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anabranch
 from anabranch.errors import AnabranchError, Conflict
 
 from . import statements as s
-from .model import Model, Refusal
+from .model import Commit, Model, Refusal
 
 TYPES = {"int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
 Step = tuple[str, s.Statement]  # the branch that it runs on, and what it does
@@ -29,23 +30,32 @@ def supported(statement: s.Statement) -> bool:
 
 
 class Pair:
-    """Opened as `with Pair() as pair`; the lake is in a temporary folder. `pair.run("dev", statement)` compares."""
+    """Opened as `with Pair() as pair`; the lake is in a temporary folder. `pair.run("dev", statement)` compares.
 
-    _empty: Path | None = None  # an empty lake to copy: cheaper than making one each time
+    `beginning` is a script that both have behind them already.
+    """
 
-    def __init__(self) -> None:
+    _beginnings: ClassVar[dict[str, Path]] = {}  # lakes to copy: cheaper than making them each time
+
+    def __init__(self, beginning: str = "") -> None:
+        self.script: list[Step] = steps(beginning)
         self.model = Model()
-        self.script: list[Step] = []
+        for branch, statement in self.script:
+            self.model.run(branch, statement)
         self.folder = Path(tempfile.mkdtemp(prefix="oracle-"))
-        shutil.copytree(self._empty_lake(), self.folder / "lake")
+        shutil.copytree(self._begun(beginning), self.folder / "lake")
         self.lake = anabranch.connect(self.folder / "lake", durability="process", author="oracle")
 
     @classmethod
-    def _empty_lake(cls) -> Path:
-        if cls._empty is None or not cls._empty.exists():
-            cls._empty = Path(tempfile.mkdtemp(prefix="oracle-")) / "empty"
-            anabranch.connect(cls._empty, durability="process", author="oracle").close()
-        return cls._empty
+    def _begun(cls, beginning: str) -> Path:
+        if beginning not in cls._beginnings:
+            folder = Path(tempfile.mkdtemp(prefix="oracle-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            with anabranch.connect(folder / "lake", durability="process", author="oracle") as lake:
+                for branch, statement in steps(beginning):
+                    lake.on(branch).sql(statement.sql)
+            cls._beginnings[beginning] = folder / "lake"
+        return cls._beginnings[beginning]
 
     def __enter__(self) -> "Pair":
         return self
@@ -56,10 +66,11 @@ class Pair:
 
     # --- running -----------------------------------------------------------------------------------------------------
 
-    def run(self, branch: str, statement: s.Statement) -> bool:
+    def run(self, branch: str, statement: s.Statement, *, compare: bool = True) -> bool:
         """Both accept, or both refuse; gives which."""
         statement = in_place(statement, branch, self.model)
         self.script.append((branch, statement))
+        before = self.model.branches[branch].head if branch in self.model.branches else None
         expected = refused_by_model(self.model, branch, statement)
         found = refused_by_lake(self.lake, branch, statement)
         if (expected is None) != (found is None):
@@ -71,8 +82,18 @@ class Pair:
         if found is not None and not isinstance(found, AnabranchError):
             self.fail("an error of the library", expected, repr(found))
         if branch in self.model.branches:
-            self.compare(branch)
+            self.follow(branch, statement, before)
+            if compare:
+                self.compare(branch)
         return found is None
+
+    def follow(self, branch: str, statement: s.Statement, before: Commit | None) -> None:
+        """A statement that changes nothing may make a version or not. (Of merges the law says it: not.)"""
+        idle = self.model.branches[branch].head is before
+        if idle and not isinstance(statement, s.Merge | s.CherryPick | s.Revert):
+            state = self.model.state(branch)
+            if self.lake.on(branch).version == self.model.version(branch) + 1:
+                self.model.commit(branch, state)
 
     def check_conflicts(self, branch: str, statement: s.Statement, found: Conflict) -> None:
         """The same objects, under whichever name either side knows them; a table may stand for its database."""

@@ -16,7 +16,7 @@ STATEMENTS = (
     "DELETE FROM {t} WHERE id % 5 = {k}",
     "ALTER TABLE {t} ADD COLUMN c{i} INT DEFAULT {n}",
     "INSERT OVERWRITE {t} (id) VALUES ({n})",
-    "MERGE BRANCH {a} TO {b} RESOLVE USING THEIRS",
+    "MERGE BRANCH {a} TO {b} RESOLVE USING OURS",
 )
 WEIGHTS = (8, 5, 4, 1, 1, 2)
 

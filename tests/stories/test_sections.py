@@ -145,7 +145,7 @@ STATEMENTS = (
     "DELETE FROM d.t WHERE id % 5 = {k}",
     "ALTER TABLE d.t ADD COLUMN c{i} INT DEFAULT {n}",
     "TRUNCATE TABLE d.t",
-    "MERGE BRANCH main RESOLVE USING THEIRS",
+    "MERGE BRANCH main RESOLVE USING OURS",
     "INSERT INTO d.t@main (id) VALUES ({m})",
     "DELETE FROM d.t@main WHERE id % 7 = {k}",
 )

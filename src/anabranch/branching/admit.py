@@ -15,6 +15,7 @@ from anabranch.errors import CommitConflict
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit
 from anabranch.model.records import Change, CommitRequest, TableDelta
+from anabranch.model.words import counted
 
 Moved = Sequence[tuple[Commit, Change]]
 DeltasOf = Callable[[str], Sequence[TableDelta]]
@@ -52,7 +53,7 @@ def find_conflicts(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) ->
         if not found and mine.operation in ("delete", "update") and mine.object_id in met:
             rows = _rows_of_both(request, mine.object_id, deltas_of(mine.object_id))
             if rows:
-                found.append(_record(mine, f"{rows:,} rows of it changed meanwhile", "same row"))
+                found.append(_record(mine, f"{counted(rows, 'row')} of it changed meanwhile", "same row"))
     return found
 
 

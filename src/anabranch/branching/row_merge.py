@@ -31,6 +31,7 @@ from anabranch.branching.rows import (
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Operation, TableDelta
+from anabranch.model.words import counted
 from anabranch.storage.row_ids import by_slot
 
 Detect = Literal["file", "row", "cell"]
@@ -204,7 +205,7 @@ def _same_files(table: str, mine: Mapping[str, Positions], other: Mapping[str, P
         rule = cell(APPEND_TABLES, "update", cause)
         for slot in sorted(other.get("update", {}).keys() & mine.get(cause, {}).keys()):
             here, there = len(mine[cause][slot]), len(other["update"][slot])
-            words = (f"{here:,} rows {cause}d", f"{there:,} rows updated")
+            words = (f"{counted(here, 'row')} {cause}d", f"{counted(there, 'row')} updated")
             found.append(ConflictRecord(table, "rows", rule, *words, row=f"file of slot {slot}"))
     return found
 
@@ -213,11 +214,11 @@ def _inserts(
     table: str, meets: tuple[str, ...], other: Mapping[str, Positions], new: list[Part]
 ) -> list[ConflictRecord]:
     """X: theirs deleted or updated by a predicate, and ours has rows that it never saw."""
-    inserted = f"{sum(part.rows for part in new):,} rows inserted"
+    inserted = f"{counted(sum(part.rows for part in new), 'row')} inserted"
     found = []
     for cause in meets:
         rows = sum(map(len, other[cause].values()))
-        found.append(ConflictRecord(table, "rows", f"{cause}/insert", inserted, f"{rows:,} rows {cause}d"))
+        found.append(ConflictRecord(table, "rows", f"{cause}/insert", inserted, f"{counted(rows, 'row')} {cause}d"))
     return found
 
 

@@ -14,6 +14,7 @@ from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.records import TableDelta
+from anabranch.model.words import counted
 from anabranch.storage.row_ids import by_slot
 
 if TYPE_CHECKING:
@@ -69,5 +70,5 @@ def _kill(session: Session, table: OpenTable, dead: Mapping[int, BitMap], where:
         predicate = where.physical(table.schema) if where else None
         change = table_change(table, "delete", rows=rows, predicate=predicate)
         delta = TableDelta(table.id, killed=dead, cause="delete")
-        session.commit(table.position, "DELETE", f"{table.name}: {rows:,} rows", [change], deltas=(delta,))
+        session.commit(table.position, "DELETE", f"{table.name}: {counted(rows, 'row')}", [change], deltas=(delta,))
     return rows

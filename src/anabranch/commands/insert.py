@@ -15,6 +15,7 @@ from anabranch.execution.writer import write_parts
 from anabranch.model.history import Commit
 from anabranch.model.part import Part
 from anabranch.model.records import Operation, TableDelta
+from anabranch.model.words import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -77,7 +78,7 @@ def _commit(session: Session, table: OpenTable, parts: Sequence[Part], overwrite
         verb, change = "INSERT OVERWRITE", table_change(table, "overwrite", rows=rows, scope=scope)
     cause: Operation = "insert" if overwrite is None else "overwrite"
     delta = TableDelta(table.id, tuple(parts), removed, cause=cause)
-    message = f"{table.name}: {rows:,} rows"
+    message = f"{table.name}: {counted(rows, 'row')}"
     or_discard(session, table, parts, lambda: session.commit(table.position, verb, message, [change], deltas=(delta,)))
     return rows
 

@@ -23,6 +23,7 @@ from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position, shared_version
 from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
+from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 
 _TRIES = 10
@@ -42,7 +43,7 @@ class MergePlan:
         return not (self.databases or self.tables or self.conflicts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MergeReport:
     """The outcome: `commit` is None if there was nothing new, or it was a dry run."""
 
@@ -71,6 +72,8 @@ class MergeReport:
 
     def __str__(self) -> str:
         return str(self.result())
+
+    __repr__ = __str__
 
 
 def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
@@ -250,7 +253,7 @@ def _refuse_conflicts(session: Session, plan: MergePlan, theirs: str, wishes: Wi
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
     raise MergeConflict(
-        f"'{theirs}' does not merge into '{_name(session)}': {len(plan.conflicts)} conflicts. Nothing was changed.\n"
+        f"'{theirs}' does not merge into '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. Nothing was changed.\n"
         f"{shown}{more}{hint}\nRESOLVE USING OURS or THEIRS settles conflicts of rows.",
         plan.conflicts,
     )

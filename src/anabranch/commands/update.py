@@ -19,6 +19,7 @@ from anabranch.execution.shape import Shape, by_place
 from anabranch.execution.writer import write_parts
 from anabranch.model.part import Part
 from anabranch.model.records import TableDelta
+from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 from anabranch.storage.row_ids import by_slot
 
@@ -117,7 +118,7 @@ def _commit(
         predicate = where.physical(table.schema) if where else None
         change = table_change(table, "update", rows=rows, predicate=predicate, columns=columns)
         delta = TableDelta(table.id, tuple(parts), killed=dead, cause="update")
-        message = f"{table.name}: {rows:,} rows"
+        message = f"{table.name}: {counted(rows, 'row')}"
         or_discard(
             session,
             table,

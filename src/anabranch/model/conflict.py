@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,4 +24,18 @@ class ConflictRecord:
     def __str__(self) -> str:
         where = f" row {self.row}" if self.row is not None else ""
         where += f" column {self.column}" if self.column is not None else ""
-        return f"{self.object}{where}: {self.theirs} against {self.ours} ({self.rule})"
+        ours, theirs = self._told()
+        return f"{self.object}{where}: {theirs} against {ours} ({self.rule})"
+
+    def _told(self) -> tuple[str, str]:
+        """Of two rows only the fields in which they differ."""
+        if isinstance(self.ours, Mapping) and isinstance(self.theirs, Mapping):
+            names = [name for name in self.ours if self.ours[name] != self.theirs.get(name)]
+            here, there = (", ".join(f"{name} = {row[name]}" for name in names) for row in (self.ours, self.theirs))
+            return here, there
+        here, there = (_row(side) if isinstance(side, Mapping) else str(side) for side in (self.ours, self.theirs))
+        return here, there
+
+
+def _row(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
