@@ -20,6 +20,8 @@ class Blobs(Protocol):
 
     def read(self, name: str) -> bytes: ...
 
+    def discard(self, name: str) -> None: ...
+
 
 def encode(bitmap: BitMap, table_id: str, blobs: Blobs | None) -> tuple[bytes | None, str | None]:
     """(bytes for the row, None) or (None, name of the blob that was written)."""

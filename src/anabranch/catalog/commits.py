@@ -21,10 +21,10 @@ from anabranch.catalog.clock import now_us
 from anabranch.catalog.log import BY_ID, commit_of
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
-from anabranch.catalog.turns import Turns
 from anabranch.catalog.tables import branch
+from anabranch.catalog.turns import Turns
 from anabranch.catalog.vacancy import Vacancy
-from anabranch.errors import CommitConflict, NotFound
+from anabranch.errors import CatalogError, CommitConflict, NotFound, StorageFull
 from anabranch.model.history import Commit, Position, since
 from anabranch.model.records import Change, CommitRequest
 
@@ -44,7 +44,15 @@ class Commits(Turns, Reservations):
     def commit(self, request: CommitRequest, admit: Admit) -> Commit:
         """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
         rows = encoded(request, self._blobs)
-        made, head = self._db.retrying(lambda: self._commit(request, rows, admit))
+        try:
+            made, head = self._db.retrying(lambda: self._commit(request, rows, admit))
+        except (CatalogError, StorageFull):  # it may be in all the same
+            raise
+        except BaseException:
+            if self._blobs is not None:
+                for name in rows.blobs():
+                    self._blobs.discard(name)
+            raise
         if head is not None:  # not found as done before
             after = Position(made.branch_id, made.version)
             self._memory.heads[made.branch_id] = made.version

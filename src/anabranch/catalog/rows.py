@@ -61,6 +61,10 @@ class Rows:
             moved = {"moved": branch_id, "head": version, "head_time_us": time_us}
             connection.execute(_MOVE_HEAD, moved)
 
+    def blobs(self) -> list[str]:
+        """The names of the blobs that were written for it."""
+        return [row["blob"] for table, rows in self.events if table is dead_rows for row in rows if row["blob"]]
+
     def _check_parts(self, connection: Connection) -> None:
         for row in self.parts:
             stored = connection.execute(_STORED_PART, {"table": row["table_id"], "slot": row["slot"]}).scalar()
