@@ -200,11 +200,15 @@ def merge_existence(
         merged.aliases |= found.aliases
 
 
-def unchanged(bases: list[Table], head: Table, detect: str) -> bool:
-    """Is the table what it was? Under `file` row versions are compared, else the values that they show."""
+def unchanged(bases: list[Table], head: Table, detect: str, dead: bool = False) -> bool:
+    """Is the table what it was? Under `file` row versions are compared, else the values that they show.
+
+    `dead`: rows that came and went since then are a difference too.
+    """
 
     def look(table: Table) -> Any:
         rows = {row.origin: row.version if detect == "file" else row.shown(head.columns) for row in table.alive}
+        rows |= {row.origin: None for row in table.rows.values() if dead and not row.alive}
         columns = {column.id: column for column in table.columns}
         return table.database, table.name, columns, table.properties, table.partitions, rows
 
@@ -271,7 +275,7 @@ class TableMerge:
         self.theirs_changed = False
 
     def run(self) -> Table:
-        if self.bases and not self.disputed and unchanged(self.bases, self.ours, self.detect):
+        if self.bases and not self.disputed and unchanged(self.bases, self.ours, self.detect, dead=True):
             # A table that ours did not change takes theirs' state as it is.
             self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect)
             return self.theirs if self.theirs_changed else self.ours

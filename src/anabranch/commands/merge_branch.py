@@ -253,7 +253,8 @@ def _refuse_conflicts(session: Session, plan: MergePlan, theirs: str, wishes: Wi
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
     raise MergeConflict(
-        f"'{theirs}' does not merge into '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. Nothing was changed.\n"
+        f"'{theirs}' does not merge into '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
+        "Nothing was changed.\n"
         f"{shown}{more}{hint}\nRESOLVE USING OURS or THEIRS settles conflicts of rows.",
         plan.conflicts,
     )

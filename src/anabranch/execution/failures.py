@@ -11,6 +11,8 @@ from anabranch import errors
 _OURS = re.compile(r"anabranch\.errors\.(\w+): (.*?)(?:\n\s*$|\n\n|\n\tat |\Z)", re.DOTALL)
 
 
+_FILE = re.compile(r"(?:reading file|read file|file:) ?(file:\S+?\.parquet)")
+_CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 _PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception|Invalid|Warning): .+)$", re.MULTILINE)
 
 
@@ -43,6 +45,10 @@ def translated(error: Exception) -> errors.AnabranchError:
         ours = kind.__new__(kind)
         Exception.__init__(ours, message.strip())
         return ours
+    file = _FILE.search(text)
+    if file:
+        causes = _CAUSE.findall(text)
+        return errors.StorageError(f"'{file.group(1)}' cannot be read: {(causes or ['it is broken'])[-1].strip()}.")
     python = _PYTHON.findall(text)
     return errors.ExpressionError(python[-1] if python else _first_lines(text))
 

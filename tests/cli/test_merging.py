@@ -1,0 +1,229 @@
+"""merge, conflicts, diff, cherry-pick, revert and the graph: what a person reads, and what a program gets."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def sql(cli: Cli, *statements: str) -> None:
+    ran = cli("sql", "-c", "; ".join(statements))
+    assert ran.code == 0, ran.err
+
+
+@pytest.fixture
+def apart(cli: Cli) -> Cli:
+    """dev and main each have a row of their own."""
+    sql(cli, "CREATE BRANCH dev", "INSERT INTO d.t VALUES (10, 'm')", "INSERT INTO d.t@dev VALUES (20, 'd')")
+    return cli
+
+
+@pytest.fixture
+def at_odds(cli: Cli) -> Cli:
+    """Row 2 was updated on both sides, and row 1 deleted on main and updated on dev."""
+    sql(cli, "CREATE BRANCH dev", "UPDATE d.t SET v = 'ours' WHERE id = 2", "DELETE FROM d.t WHERE id = 1")
+    sql(cli, "UPDATE d.t@dev SET v = 'theirs' WHERE id = 2", "UPDATE d.t@dev SET v = 'one' WHERE id = 1")
+    return cli
+
+
+# --- merge ------------------------------------------------------------------------------------------------------------
+
+
+def test_merge_says_what_it_did(apart: Cli, ids) -> None:
+    ran = apart("merge", "dev")
+    assert ran.code == 0, ran.err
+    assert ran.lines[-2].split() == ["d.t", "insert", "1", "0"]
+    assert ran.lines[-1] == "main is at version 6"
+    assert ids() == [1, 2, 3, 10, 20]
+    assert apart("merge", "dev").out == "main is up to date with dev\n"
+
+
+def test_merge_into_another_branch_either_way_of_saying_it(apart: Cli, ids) -> None:
+    assert apart("merge", "main", "--into", "dev").lines[-1] == "dev is at version 6"
+    assert apart("-b", "dev", "merge", "main").out == "dev is up to date with main\n"
+    assert (ids("dev"), ids()) == ([1, 2, 3, 10, 20], [1, 2, 3, 10])
+
+
+def test_merge_as_json(apart: Cli) -> None:
+    preview = apart("merge", "dev", "--dry-run", "--json").json
+    changes = [{"object": "d.t", "change": "insert", "rows_added": 1, "rows_removed": 0}]
+    told = {"branch": "main", "up_to_date": False, "changes": changes, "conflicts": []}
+    assert preview == told | {"version": None, "dry_run": True}
+    assert apart("merge", "dev", "--json").json == told | {"version": 6, "dry_run": False}
+    again = apart("merge", "dev", "--json").json
+    assert (again["up_to_date"], again["version"], again["changes"]) == (True, None, [])
+
+
+def test_a_dry_run_changes_nothing(apart: Cli, ids) -> None:
+    ran = apart("merge", "dev", "--dry-run")
+    assert (ran.code, ran.lines[-1]) == (0, "nothing was changed")
+    assert ids() == [1, 2, 3, 10]
+
+
+# --- conflicts --------------------------------------------------------------------------------------------------------
+
+
+def test_a_conflict_is_shown_side_by_side_and_with_what_to_type_next(at_odds: Cli, ids) -> None:
+    ran = at_odds("merge", "dev", "--detect", "row")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("anabranch: error: 'dev' and 'main' do not fit together: 2 conflicts.\n")
+    lines = [line.split() for line in ran.err.splitlines()]
+    assert ["base", "ours", "theirs"] in lines
+    assert ["*", "v", "b", "ours", "theirs"] in lines
+    assert ["id", "2", "2", "2"] in lines
+    assert ["*", "v", "a", "(deleted)", "one"] in lines
+    assert "Nothing was changed. Next, one of:" in ran.err
+    assert "anabranch merge dev --resolve theirs" in ran.err
+    assert "anabranch diff main dev --table d.t" in ran.err
+    assert ids() == [2, 3]
+
+
+def test_what_to_type_next_names_the_way_that_passes(cli: Cli) -> None:
+    sql(cli, "CREATE BRANCH dev", "UPDATE d.t SET v = 'x' WHERE id = 1", "UPDATE d.t@dev SET v = 'y' WHERE id = 2")
+    ran = cli("merge", "dev")
+    assert ran.code == 3
+    assert "anabranch merge dev --detect row" in ran.err
+    assert "anabranch conflicts dev --detect row" in ran.err
+    assert cli("merge", "dev", "--detect", "row").code == 0
+
+
+@pytest.mark.parametrize(("side", "expected"), [("ours", [[2, "ours"], [3, "c"]]), ("theirs", [[1, "one"], [2, "theirs"], [3, "c"]])])  # fmt: skip
+@pytest.mark.parametrize("how", ["--resolve={side}", "--resolve-table=d.t={side}"])
+def test_a_conflict_is_resolved(at_odds: Cli, folder, side: str, expected: list, how: str) -> None:
+    import anabranch
+
+    assert at_odds("merge", "dev", how.format(side=side)).code == 0
+    with anabranch.connect(folder, create=False) as lake:
+        found = lake.table("d.t").to_arrow().sort_by("id").to_pylist()
+    assert [list(row.values()) for row in found] == expected
+
+
+def test_conflicts_alone(at_odds: Cli) -> None:
+    ran = at_odds("conflicts", "dev", "--detect", "row")
+    assert (ran.code, ran.err) == (3, "")
+    assert len([line for line in ran.lines if line.startswith("d.t, row ")]) == 2
+    assert at_odds("conflicts", "dev", "--detect", "row", "-n", "1").lines[-1].startswith("… and 1 more")
+    both = {record["rule"]: record for record in at_odds("conflicts", "dev", "--detect", "row", "--json").json}
+    assert both["update/update"]["base"] == {"id": 2, "v": "b"}
+    assert both["update/update"]["theirs"] == {"id": 2, "v": "theirs"}
+    assert both["update/delete"]["ours"] == "deleted"
+    assert at_odds("merge", "dev", "--dry-run", "--detect", "row").code == 3
+
+
+def test_no_conflicts(apart: Cli) -> None:
+    ran = apart("conflicts", "dev")
+    assert (ran.code, ran.out) == (0, "dev merges into main without conflicts\n")
+    assert apart("conflicts", "main", "--into", "dev", "--json").json == []
+
+
+def test_a_conflict_as_json_is_an_error_with_records(at_odds: Cli) -> None:
+    ran = at_odds("merge", "dev", "--json")
+    told = json.loads(ran.err)
+    assert (ran.code, ran.out, told["error"]) == (3, "", "MergeConflict")
+    assert {conflict["rule"] for conflict in told["conflicts"]} == {"A1", "A3"}
+
+
+def test_many_columns_show_only_those_that_differ(cli: Cli) -> None:
+    columns = ", ".join(f"c{n} INT" for n in range(20))
+    sql(cli, f"CREATE TABLE d.w ({columns})", f"INSERT INTO d.w VALUES ({', '.join('0' * 20)})", "CREATE BRANCH dev")
+    sql(cli, "UPDATE d.w SET c7 = 1", "UPDATE d.w@dev SET c7 = 2, c9 = 3")
+    lines = [line.split() for line in cli("conflicts", "dev", "--detect", "cell").lines]
+    assert lines[1:] == [["base", "ours", "theirs"], ["*", "c7", "0", "1", "2"], ["c9", "0", "0", "3"]]
+
+
+# --- diff -------------------------------------------------------------------------------------------------------------
+
+
+def test_diff(apart: Cli) -> None:
+    sql(apart, "ALTER TABLE d.t@dev ADD COLUMN w INT", "CREATE TABLE d.u@dev (a INT)", "INSERT INTO d.u@dev VALUES (1)")
+    sql(apart, "ALTER TABLE d.t@dev RENAME COLUMN v TO word")
+    assert apart("diff", "main", "dev").lines == [
+        "d.t",
+        "    ~ column renamed: v -> word",
+        "    + column w int",
+        "    ~ rows: 1 inserted, 1 deleted, 0 updated",
+        "+ table d.u (1 row)",
+    ]
+    assert "- table d.u (1 row)" in apart("diff", "dev").lines
+    since_fork = apart("-b", "dev", "diff").lines
+    assert "    ~ rows: 1 inserted, 0 deleted, 0 updated" in since_fork
+    assert apart("diff", "main", "main").out == ""
+
+
+def test_diff_of_a_table(apart: Cli) -> None:
+    lines = [line.split() for line in apart("diff", "main", "dev", "--table", "d.t").lines]
+    assert lines[0] == ["_change", "id", "v"]
+    assert lines[2:] == [["-D", "10", "m"], ["+I", "20", "d"]]
+    assert apart("diff", "3", "4", "--table", "d.t", "--json").json == [{"_change": "+I", "id": 3, "v": "c"}]
+    assert apart("diff", "main", "dev", "--table", "d.t", "-n", "1").lines[-1] == "(1 of 2 lines: --limit 0 shows all)"
+
+
+# --- cherry-pick and revert -------------------------------------------------------------------------------------------
+
+
+def test_cherry_pick_and_revert(apart: Cli, ids) -> None:
+    assert apart("cherry-pick", "dev@5").lines[-1] == "main is at version 6"
+    assert ids() == [1, 2, 3, 10, 20]
+    assert apart("revert", "6").lines[-1] == "main is at version 7"
+    assert ids() == [1, 2, 3, 10]
+    id = apart("log", "-n", "1", "--json").json[0]["id"]
+    assert apart("revert", id[:12]).lines[-1] == "main is at version 8"
+    assert ids() == [1, 2, 3, 10, 20]
+    assert apart("cherry-pick", "dev@5").out == "main is up to date with dev@5\n"
+
+
+def test_a_pick_that_conflicts(at_odds: Cli) -> None:
+    ran = at_odds("cherry-pick", "dev@5")
+    assert ran.code == 3
+    assert "anabranch cherry-pick dev@5 --resolve ours" in ran.err
+    assert at_odds("cherry-pick", "dev@5", "--resolve", "theirs").code == 0
+
+
+# --- log --graph and branch -------------------------------------------------------------------------------------------
+
+
+def test_the_graph(apart: Cli) -> None:
+    apart("merge", "dev")
+    lines = apart("log", "--graph").lines
+    drawn = [line[:4].rstrip() for line in lines]
+    assert drawn[:2] == ["*", "|\\"]
+    assert drawn[-5:] == ["*"] * 5
+    assert "|/" in drawn
+    assert "MERGE BRANCH dev into main  (main)" in lines[0]
+    versions = [commit["version"] for commit in apart("log", "--graph", "--json").json]
+    assert sorted(versions) == [0, 1, 2, 3, 4, 5, 5, 6]
+    assert len(apart("log", "--graph", "-n", "1").lines) == 1
+
+
+def test_branches_say_how_far_they_are(apart: Cli) -> None:
+    assert apart("branch").lines[1].split() == ["dev", "version", "5", "from", "main@4", "1", "ahead,", "1", "behind"]
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["merge"], 2, "THEIRS"),
+        (["merge", "dev", "--detect", "line"], 2, "line"),
+        (["merge", "dev", "--resolve-table", "d.t"], 2, "--resolve-table d.t=ours"),
+        (["merge", "nope"], 1, "'nope' does not exist"),
+        (["merge", "main"], 1, "itself"),
+        (["merge", "dev", "--into", "nope"], 1, "'nope' does not exist"),
+        (["merge", "dev", "--resolve-table", "d.x=ours"], 1, "'d.x' does not exist"),
+        (["conflicts", "nope"], 1, "'nope' does not exist"),
+        (["diff"], 2, "no fork"),
+        (["diff", "nope"], 1, "'nope' does not exist"),
+        (["diff", "dev", "--table", "d.x"], 1, "'d.x' does not exist"),
+        (["cherry-pick", "99"], 1, "version '99' does not exist"),
+        (["revert", "zzz"], 1, "commit 'zzz' does not exist"),
+        (["log", "--graph", "--long"], 2, "not allowed with"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes(apart: Cli, words: list[str], code: int, said: str) -> None:
+    ran = apart(*words)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
