@@ -88,7 +88,20 @@ def test_what_to_type_next_names_the_way_that_passes(cli: Cli) -> None:
     assert cli("merge", "dev", "--detect", "row").code == 0
 
 
-@pytest.mark.parametrize(("side", "expected"), [("ours", [[2, "ours"], [3, "c"]]), ("theirs", [[1, "one"], [2, "theirs"], [3, "c"]])])  # fmt: skip
+def test_two_tables_of_one_name_need_a_rename(cli: Cli) -> None:
+    sql(cli, "CREATE BRANCH `my dev`", "CREATE TABLE d.n (a INT)", "CREATE TABLE d.n@`my dev` (a INT)")
+    ran = cli("merge", "my dev")
+    assert ran.code == 3
+    assert ran.err.splitlines()[-2:] == [
+        "Nothing was changed. Two things of one name cannot be merged: rename one, and then again:",
+        "  anabranch merge 'my dev'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("side", "expected"),
+    [("ours", [[2, "ours"], [3, "c"]]), ("theirs", [[1, "one"], [2, "theirs"], [3, "c"]])],
+)
 @pytest.mark.parametrize("how", ["--resolve={side}", "--resolve-table=d.t={side}"])
 def test_a_conflict_is_resolved(at_odds: Cli, folder, side: str, expected: list, how: str) -> None:
     import anabranch

@@ -225,6 +225,7 @@ def _inserts(
 def _replayed(ours: Side, theirs: Side) -> Replay:
     """Theirs' delta on ours, as if nobody had changed the same row."""
     replay = Replay(theirs.head.table_id)
+    lost = ours.lost()
     for slot, cause in theirs.placed.items():
         if slot in ours.head.parts:
             continue
@@ -237,7 +238,8 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
     for cause, slots in theirs.gone.items():
         for slot, rows in slots.items():
             if slot in theirs.head.parts:
-                replay.kill(cause, {slot: rows - ours.head.dead.get(slot, BitMap())})
+                left = rows - ours.head.dead.get(slot, BitMap())
+                replay.kill(cause, {slot: left - lost[slot] if slot in lost else left})
             elif slot in ours.head.parts:
                 replay.removed.setdefault(cause, set()).add(slot)
     for slot, rows in theirs.back.items():

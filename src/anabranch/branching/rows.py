@@ -156,6 +156,18 @@ def _add(gone: dict[str, dict[int, BitMap]], cause: str, slot: int, rows: BitMap
         slots[slot] = slots[slot] | rows if slot in slots else rows
 
 
+def placed_since(deltas: Iterable[TableDelta]) -> dict[int, Part]:
+    """The slots that these events placed, also those that a statement took away again; what was undone is not there."""
+    found: dict[int, Part] = {}
+    for delta in deltas:
+        if delta.cause == "restore":
+            for slot in delta.removed:
+                found.pop(slot, None)
+        for part in delta.placed:
+            found[part.slot] = part
+    return found
+
+
 def _last_causes(
     deltas: Iterable[TableDelta],
 ) -> tuple[dict[int, str], dict[int, str], dict[int, dict[str, BitMap]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output import aligned, cell, plain, styled
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 SHOWN = 20
 _MANY_COLUMNS = 12
 _KINDS_OF_ROWS = ("row", "rows")
+_NAMES = "names"
+"""The rule that nothing but a rename satisfies."""
 
 
 def record(conflict: ConflictRecord) -> dict[str, Any]:
@@ -71,23 +74,23 @@ def _cell(value: Any) -> str:
 def next_steps(
     typed: str, verb: str, theirs: str, conflicts: Sequence[ConflictRecord], passing: str | None, into: str
 ) -> list[str]:
-    """`passing`: another --detect under which nothing would conflict."""
+    """`typed`: how a command begins. `passing`: another --detect under which nothing would conflict."""
+    again = f"  {typed} {verb} {quote(theirs)}"
+    if any(conflict.rule == _NAMES for conflict in conflicts):
+        return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
     steps = []
     if passing is not None:
-        steps.append([f"  {typed} {verb} {theirs} --detect {passing}", f"compare by {passing}: this passes"])
+        steps.append([f"{again} --detect {passing}", f"compare by {passing}: this passes"])
     if verb == "merge" and any(conflict.kind == "rows" for conflict in conflicts):
-        steps.append([f"  {typed} conflicts {theirs} --detect row", "see the rows that both changed"])
+        steps.append([f"  {typed} conflicts {quote(theirs)} --detect row", "see the rows that both changed"])
     rows = all(conflict.kind in _KINDS_OF_ROWS for conflict in conflicts)
     what = "where both changed a row" if rows else "where both changed the same"
-    steps.append([f"  {typed} {verb} {theirs} --resolve ours", f"keep {into} {what}"])
-    steps.append([f"  {typed} {verb} {theirs} --resolve theirs", f"take {theirs} {what}"])
+    steps.append([f"{again} --resolve ours", f"keep {into} {what}"])
+    steps.append([f"{again} --resolve theirs", f"take {theirs} {what}"])
     tables = sorted({conflict.object for conflict in conflicts if "." in conflict.object})
     if verb == "merge" and len(tables) > 1:
-        said = " ".join(f"--resolve-table {table}=theirs" for table in tables[:2])
-        steps.append([f"  {typed} {verb} {theirs} {said}", "table by table"])
-    if tables and verb == "merge":
-        steps.append([f"  {typed} diff {into} {theirs} --table {tables[0]}", "look at the rows"])
-    lines = ["Nothing was changed. Next, one of:", *aligned(steps)]
-    if any(conflict.kind == "name" for conflict in conflicts):
-        lines.append("Two things of one name cannot be resolved so: rename one of them first.")
-    return lines
+        said = " ".join(f"--resolve-table {quote(table)}=theirs" for table in tables[:2])
+        steps.append([f"{again} {said}", "table by table"])
+    if verb == "merge" and tables:
+        steps.append([f"  {typed} diff {quote(into)} {quote(theirs)} --table {quote(tables[0])}", "look at the rows"])
+    return ["Nothing was changed. Next, one of:", *aligned(steps)]

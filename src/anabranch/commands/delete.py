@@ -38,7 +38,7 @@ def _delete(session: Session, table: OpenTable, where: Predicate | None, by_spar
     if dead is None:
         from anabranch.execution.spark_writer import dead_frame
 
-        dead = dead_frame(by_spark()).dead
+        dead = dead_frame(by_spark(), view.state.rows).dead
     return _kill(session, table, dead, where)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import merge_bases, reached, reaches
 from anabranch.branching.objects import check_names, merge_database
+from anabranch.branching.row_merge import Replay
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.commands.table_merge import Positions, TableMerge, TableMerger, Wishes
@@ -120,12 +121,34 @@ def _apply(
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
         _refuse_conflicts(session, plan, commit.id[:8], wishes)
+        if backwards:
+            _as_undoing(plan)
         try:
             made = _commit(session, plan, verb, f"version {commit.version}: {commit.operation} {commit.message}")
         except CommitConflict:
             continue
         return MergeReport(made, plan)
     raise CommitConflict(f"the branch '{_name(session)}' kept moving. Run {verb} again.")
+
+
+def _as_undoing(plan: MergePlan) -> None:
+    """A revert's events are no statement's: what it takes away counts as never done."""
+    for made in plan.tables.values():
+        replay = Replay(made.deltas[0].table_id) if made.deltas else None
+        for delta in made.deltas:
+            assert replay is not None
+            replay.placed.setdefault("restore", []).extend(delta.placed)
+            replay.removed.setdefault("restore", set()).update(delta.removed)
+            replay.kill("restore", delta.killed)
+            replay.revived |= delta.revived
+        made.deltas = replay.deltas() if replay is not None else []
+        made.operations = [
+            ("restore" if operation in _ROW_CLASSES else operation, {} if operation in _ROW_CLASSES else detail)
+            for operation, detail in made.operations
+        ]
+
+
+_ROW_CLASSES = ("insert", "delete", "update", "overwrite")
 
 
 def _name(session: Session) -> str:
@@ -335,7 +358,7 @@ def _with_combined(
     rows = made.combined.append_column(ORIGIN, pa.array(made.origins))
     parts = write_parts(to, [rows], lambda: session.next_slot(table_id), has_origin=True)
     written += [(table_id, part) for part in parts]
-    updated = [delta for delta in made.deltas if delta.cause == "update"]
+    updated = [delta for delta in made.deltas if delta.cause in ("update", "restore")]
     first = updated[0] if updated else TableDelta(table_id, cause="update")
     others = [delta for delta in made.deltas if delta is not first]
     return [*others, replace(first, placed=(*first.placed, *parts))]

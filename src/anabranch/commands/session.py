@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anabranch.storage.files import Files
     from anabranch.storage.parquet import Destination
 
-_FRAMES = 32
+_FRAMES = 64
 
 
 @dataclass(frozen=True)
@@ -167,9 +167,16 @@ class Session:
         from anabranch.execution.plan import TableView
 
         state = self.catalog.state(table.position, table.id)
-        ids = {part.schema_id for part in state.parts.values()}
-        written = {id: self.catalog.schema(table.id, id) for id in ids}
-        return TableView(table.name, table.schema, state, written, self.folder(table.id))
+
+        def make() -> TableView:
+            ids = {part.schema_id for part in state.parts.values()}
+            written = {id: self.catalog.schema(table.id, id) for id in ids}
+            return TableView(table.name, table.schema, state, written, self.folder(table.id))
+
+        # The view keeps the state's sets alive, so that their ids are not given to others.
+        key = ("view", table.name, table.schema.id, id(state.parts), id(state.dead))
+        found: TableView = self.remember(key, make)
+        return found
 
     def folder(self, table_id: str) -> Files:
         return self.shared.files.folder(f"data/{table_id}")
@@ -248,7 +255,7 @@ class Session:
             slots.give_back()
 
     def remember(self, key: Any, make: Any) -> Any:
-        """A Spark frame of an immutable state, made once."""
+        """What is made of an immutable state, made once: a view, a Spark frame."""
         frames = self.shared.frames
         if key not in frames:
             frames[key] = make()

@@ -25,6 +25,7 @@ from anabranch.branching.rows import (
     disputed,
     ids_of,
     origins_of,
+    placed_since,
     side_of,
     united,
     visible,
@@ -192,8 +193,7 @@ class TableMerger:
     @cached_property
     def born(self) -> dict[int, Part]:
         """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
-        ours = {part.slot: part for delta in self._deltas(self.at.ours) for part in delta.placed}
-        theirs = {part.slot for delta in self._deltas(self.at.theirs) for part in delta.placed}
+        ours, theirs = placed_since(self._deltas(self.at.ours)), placed_since(self._deltas(self.at.theirs))
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
 
     @cached_property
@@ -315,7 +315,7 @@ class TableMerger:
         made.news |= merged.news
         self._settle(made, merged.contest, replay)
         self._name_aliases(made, replay)
-        made.deltas = [*replay.deltas()] if made.news else []
+        made.deltas = replay.deltas() if made.news else []
         made.conflicts += self._missing_values(made, replay)
         made.conflicts += self._unreadable(made, replay)
         self._hide_schemas(made)

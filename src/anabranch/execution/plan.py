@@ -8,14 +8,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyroaring import BitMap
 
 from anabranch import expressions
 from anabranch.execution.predicate import Predicate
 from anabranch.model import types
-from anabranch.model.part import Part
+from anabranch.model.part import ColumnStats, Part
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.options import Limits
@@ -32,6 +32,15 @@ class TableView:
     state: TableState
     written: Mapping[int, Schema]
     files: Files
+    _bounds: dict[tuple[str, ...], list[Mapping[str, ColumnStats]]] = field(default_factory=dict, compare=False)
+
+    def bounds(self, labels: tuple[str, ...]) -> list[Mapping[str, ColumnStats]]:
+        """The bounds of these columns in every part, decoded once."""
+        if labels not in self._bounds:
+            asked = self.schema.select(labels)
+            parts = self.state.parts.values()
+            self._bounds[labels] = [bounds_by_label(part, self.written[part.schema_id], asked) for part in parts]
+        return self._bounds[labels]
 
 
 @dataclass(frozen=True)
@@ -76,9 +85,7 @@ def plan_scan(view: TableView, labels: Sequence[str] | None = None, where: Predi
     if where is not None and parts:
         bounds = where.bounds(view.schema)
         if bounds:
-            asked = view.schema.select(sorted({bound.column for bound in bounds}))
-            stats = [bounds_by_label(part, view.written[part.schema_id], asked) for part in parts]
-            flags = expressions.select_parts(bounds, stats)
+            flags = expressions.select_parts(bounds, view.bounds(tuple(sorted({bound.column for bound in bounds}))))
             kept = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
     alive = tuple(part for part in kept if view.state.dead_in(part) < part.rows)
     return ScanPlan(view, columns, alive, len(parts) - len(alive), where)

@@ -6,6 +6,8 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,3 +70,17 @@ def _started() -> SparkSession:
     spark = builder.getOrCreate()
     _log.info("running…")
     return spark
+
+
+@contextmanager
+def temporarily(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """A setting of the session, for as long as a frame is planned or a job runs."""
+    before = spark.conf.get(name, None)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, before)

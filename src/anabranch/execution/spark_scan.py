@@ -18,6 +18,7 @@ from anabranch.errors import PartMissing
 from anabranch.execution import masks
 from anabranch.execution.plan import ScanPlan, bundles, choose_paths
 from anabranch.execution.reader import ROW_ID, PartReader, read_table
+from anabranch.execution.session import temporarily
 from anabranch.execution.spark_types import label_schema, read_schema
 from anabranch.model import types
 from anabranch.model.part import POSITION_BITS, Part
@@ -130,14 +131,8 @@ def _listed(spark: SparkSession, reader, plan: ScanPlan, parts: Sequence[Part]) 
 
 
 def _read(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type: ignore[no-untyped-def]
-    before = spark.conf.get(_LISTING) or "32"
-    if len(paths) < int(before):
+    with temporarily(spark, _LISTING, str(max(len(paths) + 1, 32))):
         return reader.parquet(*paths)
-    spark.conf.set(_LISTING, str(len(paths) + 1))
-    try:
-        return reader.parquet(*paths)
-    finally:
-        spark.conf.set(_LISTING, before)
 
 
 def _labelled(column: Column, name: str) -> SparkColumn:

@@ -18,6 +18,7 @@ from pyroaring import BitMap
 
 from anabranch.errors import StorageError
 from anabranch.execution.failures import spark_failures
+from anabranch.execution.session import temporarily
 from anabranch.execution.shape import Shape
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 REPORT = "report binary"
+_BATCH, _ROWS_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch", "65536"
+_IDS_AT_ONCE = 32 << 20
 
 
 MAX_TASKS = 1024
@@ -90,7 +93,7 @@ def _write(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve, *,
     for layers in (PARTS_A_TASK, MANY_PARTS_A_TASK) if shape.schema.partitioned_by else (1,):
         slots = reserve(tasks, layers)
         try:
-            with spark_failures():
+            with spark_failures(), temporarily(frame.sparkSession, _BATCH, _ROWS_A_BATCH):
                 report = _received(gathered.mapInArrow(_Task(to, shape, slots, updates).__call__, REPORT).toArrow())
         except BaseException:
             to.files.discard_slots(slots.first, slots.end)
@@ -101,8 +104,14 @@ def _write(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve, *,
     raise StorageError(f"one task has rows of more than {layers} partitions. Write fewer partitions at a time.")
 
 
-def dead_frame(frame: DataFrame) -> Report:
-    """Deletes: the rows whose ids are the frame's only column."""
+def dead_frame(frame: DataFrame, most: int) -> Report:
+    """Deletes: the rows whose ids are the frame's only column, `most` of them at most.
+
+    Ids come to the driver as they are if they are not too many; else tasks make bitmaps of them, which takes workers."""
+    if most <= _IDS_AT_ONCE:
+        with spark_failures():
+            found = frame.toArrow().column(0).to_numpy()
+        return Report(dead=by_slot(found), rows=len(found))
 
     def kernel(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         ids = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
