@@ -41,7 +41,7 @@ from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position, shared_version
 from anabranch.model.names import qualified
-from anabranch.model.part import Part, column_stats
+from anabranch.model.part import Part, bounds_of
 from anabranch.model.records import Change, Operation, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
@@ -465,7 +465,7 @@ class TableMerger:
             written = self.catalog.schema(self.id, part.schema_id)
             for column in newly_required(made.schema, written):
                 stored = written.stored_as(column)
-                if stored is not None and (stats := column_stats(part).get(stored.physical)) and stats.nulls == 0:
+                if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
                     continue
                 rule = "A6.2" if stored is None else "A6.3"
                 words = ("NOT NULL", f"rows without '{column.label}'")

@@ -9,6 +9,7 @@ masked   the same, with dead rows hidden by a broadcast bitmap
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,8 @@ def _bundled(spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], limits:
     it takes for tiny; so there are as many ids as the rows have words, and all but the first of every partition are
     filtered away."""
     reader = PartReader.of(plan, ids=ids)
-    tasks = [[(part, plan.dead(part)) for part in group] for group in bundles(parts, limits.bundle, _LEAST_TASKS)]
+    bare = [replace(part, stats="{}") for part in parts]  # tasks have no use for statistics
+    tasks = [[(part, plan.dead(part)) for part in group] for group in bundles(bare, limits.bundle, _LEAST_TASKS)]
     words = sum(part.rows + part.bytes * _UNPACKED // 8 for part in parts)
     step = max(1, min(words, _MOST_IDS) // len(tasks))
 

@@ -61,6 +61,15 @@ def column_stats(part: Part) -> Mapping[str, ColumnStats]:
     return {name: ColumnStats(low, high, nulls, part.rows) for name, (low, high, nulls) in columns.items()}
 
 
+def bounds_of(part: Part, physical: str) -> ColumnStats | None:
+    """The bounds of one column; None: unknown."""
+    found = _decoded(part.stats).get("columns", {}).get(physical)
+    if found is None:
+        return None
+    low, high, nulls = found
+    return ColumnStats(low, high, nulls, part.rows)
+
+
 def row_groups(part: Part) -> tuple[int, ...]:
     """Rows of each row group, in order."""
     return tuple(_decoded(part.stats).get("row_groups", (part.rows,)))

@@ -26,6 +26,7 @@ from anabranch.storage.projection import convert
 
 ROW_GROUP = 131_072
 ORIGIN = "_origin"
+_SAMPLE = 8192
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class PartWriter:
                     self._arrow,
                     filesystem=self.files.filesystem,
                     compression=self._compression,
+                    use_dictionary=_worth_a_dictionary(data),
                     store_schema=False,
                     metadata_collector=self._metadata,
                 )
@@ -129,6 +131,18 @@ class PartWriter:
                 self._writer.close()
             self._writer = None
         self.files.discard(self.name)
+
+
+def _worth_a_dictionary(data: pa.Table) -> bool | list[str]:
+    """The columns whose values repeat. Trying a dictionary on others is most of the cost of writing a large part."""
+    if data.num_rows < _SAMPLE:
+        return True
+    sample = data.slice(0, _SAMPLE)
+    return [
+        name
+        for name, column in zip(sample.column_names, sample.columns, strict=True)
+        if not pa.types.is_nested(column.type) and pc.count_distinct(column).as_py() < _SAMPLE // 2
+    ]
 
 
 def _size(files: Files, name: str, metadata: pq.FileMetaData) -> int:

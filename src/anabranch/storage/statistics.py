@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from anabranch.model import types
-from anabranch.model.part import ColumnStats, Part, column_stats
+from anabranch.model.part import ColumnStats, Part, bounds_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 
@@ -104,11 +104,10 @@ def bounds_by_label(part: Part, written: Schema, columns: Sequence[Column]) -> M
     Bounds are decoded by the type that the part was `written` with; of the widenings only a date that became a
     timestamp changes how they compare.
     """
-    known = column_stats(part)
     found = {}
     for column in columns:
         old = written.stored_as(column)
-        stats = known.get(old.physical) if old is not None else None
+        stats = bounds_of(part, old.physical) if old is not None else None
         if stats is None or old is None:
             continue
         low, high = decode(stats.min, old.type), decode(stats.max, old.type)
