@@ -50,7 +50,7 @@ def test_log_is_one_line_a_commit_with_the_names_that_stand_there(cli: Cli) -> N
     cli("tag", "empty", "--at", "2")
     lines = cli("log").lines
     assert [line.split()[0] for line in lines] == ["4", "3", "2", "1", "0"]
-    assert lines[0].endswith("ada  INSERT           d.t: 1 rows  (main)")
+    assert lines[0].endswith("ada  INSERT           d.t: 1 row  (main)")
     assert lines[1].endswith("(dev)")
     assert lines[2].endswith("CREATE TABLE     d.t  (tag empty)")
     assert "(" not in lines[3]

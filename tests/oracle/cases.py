@@ -928,3 +928,52 @@ story(
 )
 story("revert of the revert", f"{BOTH}; {PUSH}; REVERT main@12; REVERT main@13", tables=rows(5, 7))
 story("restore after a merge", f"{BOTH}; {PUSH}; RESTORE TABLE d.t TO VERSION 11", tables=rows(7))
+
+# --- what random histories found ------------------------------------------------------------------------------------
+
+story(
+    "reverted and picked again",
+    f"{update(1, 'a = 11')}; REVERT main@11; CHERRY PICK main@11",
+    tables=left("1 11 0 0", _2, _3, _4),
+)
+story(
+    "a pick of an insert, updated on theirs since",
+    f"{PICK}; {DEV}; {update(5, 'a = 51')}; {PUSH}",
+    tables={"d.t": f"k a p | {OLD} | 5 51 0 | 6 60 0 | 7 70 0"},
+)
+story(
+    "a pick of an insert, updated on both sides since",
+    f"{PICK}; {update(5, 'a = 52')}; {DEV}; {update(5, 'a = 51')}; {PUSH} WITH (detect = 'row')",
+    conflict="update/update",
+)
+story(
+    "a pick of what ours overwrote brings nothing back",
+    f"{OVER_0}; CHERRY PICK main@5",
+    tables=left(_3, _4, "6 60 0 0"),
+    version=11,
+)
+story(
+    "revert of an overwrite after a merge whose updates it discarded",
+    f"{DEV}; UPDATE d.t SET a = 99 WHERE p = 0; {MAIN}; {OVER_0}; {PUSH}; REVERT main@11",
+    tables=left(_1, _2, _3, _4),
+)
+story(
+    "a row moved into the scope of an overwrite is not discarded",
+    f"{DEV}; {update(3, 'a = 31')}; {MAIN}; {update(3, 'p = 0')}; TRUNCATE TABLE d.t PARTITION (p = 0); {PUSH}",
+    conflict="A1",
+)
+story(
+    "THEIRS reaches an insert that ours updated",
+    f"{DEV}; DELETE FROM d.t WHERE p = 0; {MAIN}; {new(7)}; {update(7, 'a = 71')}; {THEIRS_WINS}",
+    tables=left(_3, _4),
+)
+story(
+    "THEIRS applies an update to ours' insert",
+    f"{DEV}; UPDATE d.t SET a = 99 WHERE p = 0; {MAIN}; {new(7)}; {THEIRS_WINS}",
+    tables=left("1 99 0 0", "2 99 0 0", _3, _4, "7 99 0 0"),
+)
+story(
+    "revert of an insert that ours updated without effect",
+    f"{new(7)}; {update(7, 'a = a + 0')}; REVERT main@11",
+    tables=rows(),
+)

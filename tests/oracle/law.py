@@ -390,8 +390,9 @@ class TableMerge:
         """What both sides did to one row, as the difference of base and heads."""
         ours, theirs = self.ours.rows.get(origin), self.theirs.rows.get(origin)
         known = [base.rows.get(origin) for base in self.bases]
-        if not any(known) and ours and theirs:
-            # Born after the base, in both heads (a cherry-pick): they parted at the last version that both had.
+        both = ours and theirs if not any(known) else living(ours) and living(theirs)
+        if both and not any(map(living, known)):
+            # Not in the base but in both heads (a cherry-pick): they parted at the last version that both had.
             versions = {row.version for row in theirs.versions}
             known = [next((row for row in ours.versions if row.version in versions), None)]
         return Change(self, living(ours), living(theirs), [living(row) for row in known], ours, theirs)
@@ -404,7 +405,7 @@ class TableMerge:
 
     def find_file_conflicts(self, changes: "list[Change]") -> None:
         """detect = 'file': the matrix."""
-        theirs = {change.theirs_class for change in changes}
+        theirs = {change.theirs_class for change in changes if change.base_files}  # of rows that the base had
         ours = {change.ours_class for change in changes}
         for cell in ("delete", "update"):
             if cell in theirs and "insert" in ours:

@@ -43,8 +43,8 @@ def run(settings: Settings, args: argparse.Namespace) -> None:
 def _list(lake: Lake, settings: Settings) -> None:
     branches = lake.describe_branches()
     if settings.json:
-        names = ("branch", "parent", "fork", "head", "ahead", "behind", "bytes_pinned")
-        print_json([{"current": bool(row.current), **{name: row[name] for name in names}} for row in branches])
+        names = ("branch", "current", "parent", "fork", "head", "ahead", "behind", "bytes_pinned")
+        print_json([{name: row[name] for name in names} | {"current": bool(row.current)} for row in branches])
         return
     rows = []
     for row in branches:

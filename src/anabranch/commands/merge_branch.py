@@ -22,6 +22,7 @@ from anabranch.errors import CommitConflict, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position, shared_version
+from anabranch.model.names import fold
 from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.words import counted
@@ -65,10 +66,8 @@ class MergeReport:
         status = "preview" if self.commit is None else f"version {self.commit.version}"
         rows: list[list[Any]] = [[d.name, ", ".join(what), 0, 0, status] for d, what in self.plan.databases]
         for made in self.plan.tables.values():
-            added = sum(part.rows for delta in made.deltas for part in delta.placed)
-            killed = sum(len(rows) for delta in made.deltas for rows in delta.killed.values())
             what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
-            rows.append([made.name, what, added, killed, status])
+            rows.append([made.name, what, *made.counts(), status])
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
     def __str__(self) -> str:
@@ -82,8 +81,8 @@ def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool
     for _ in range(_TRIES):
         ours = session.head()
         their_position = session.resolve(theirs)
-        if their_position == ours:
-            raise Refused(f"'{theirs}' is this very state: there is nothing to merge into itself.")
+        if fold(theirs) == fold(_name(session)):
+            raise Refused(f"'{theirs}' is the branch to merge into: name another one, or a version of it.")
         at = _points(session, ours, their_position)
         plan = MergePlan(Positions((), ours, their_position)) if at is None else plan_merge(session, at, wishes)
         if dry_run or plan.is_empty:

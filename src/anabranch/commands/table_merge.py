@@ -81,6 +81,7 @@ class TableMerge:
     hidden: list[int] = field(default_factory=list)
     operations: list[tuple[Operation, dict[str, Any]]] = field(default_factory=list)
     conflicts: list[ConflictRecord] = field(default_factory=list)
+    removed_rows: int = 0
     news: bool = False
     """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
     combined: pa.Table | None = None
@@ -90,6 +91,16 @@ class TableMerge:
     @property
     def is_empty(self) -> bool:
         return not (self.operations or self.conflicts or self.news)
+
+    def counts(self) -> tuple[int, int]:
+        """Rows that come and rows that go; a new version of a row is one of each."""
+        placed = {part.slot: part.rows for delta in self.deltas for part in delta.placed}
+        killed = [(slot, len(rows)) for delta in self.deltas for slot, rows in delta.killed.items()]
+        come = sum(placed.values()) - sum(count for slot, count in killed if slot in placed)
+        come += sum(len(rows) for delta in self.deltas for rows in delta.revived.values())
+        come += 0 if self.combined is None else self.combined.num_rows
+        go = sum(count for slot, count in killed if slot not in placed)
+        return come, go + self.removed_rows
 
     def changes(self, table_id: str, database_id: str) -> list[Change]:
         detail = {"name": self.name, "database": database_id}
@@ -316,6 +327,8 @@ class TableMerger:
         self._settle(made, merged.contest, replay)
         self._name_aliases(made, replay)
         made.deltas = replay.deltas() if made.news else []
+        removed = {slot for delta in made.deltas for slot in delta.removed}
+        made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
         made.conflicts += self._missing_values(made, replay)
         made.conflicts += self._unreadable(made, replay)
         self._hide_schemas(made)
@@ -469,7 +482,8 @@ class TableMerger:
                     continue
                 rule = "A6.2" if stored is None else "A6.3"
                 words = ("NOT NULL", f"rows without '{column.label}'")
-                record = ConflictRecord(self.name, "column", rule, *(words if side == "theirs" else words[::-1]))
+                ours, theirs = words if side == "theirs" else words[::-1]
+                record = ConflictRecord(self.name, "column", rule, ours, theirs, column=column.label)
                 found.setdefault((side, column.physical), record)
         return list(found.values())
 

@@ -107,7 +107,8 @@ def _write(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve, *,
 def dead_frame(frame: DataFrame, most: int) -> Report:
     """Deletes: the rows whose ids are the frame's only column, `most` of them at most.
 
-    Ids come to the driver as they are if they are not too many; else tasks make bitmaps of them, which takes workers."""
+    Ids come to the driver as they are if they are not too many; else tasks make bitmaps of them, which costs workers.
+    """
     if most <= _IDS_AT_ONCE:
         with spark_failures():
             found = frame.toArrow().column(0).to_numpy()

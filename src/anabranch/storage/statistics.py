@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -46,21 +47,24 @@ def encode(value: Any, type_: DataType) -> Any:
 
 def decode(value: Any, type_: DataType) -> Any:
     """The Python value of an encoded one."""
-    if value is None:
-        return None
+    return None if value is None else _decoder(type_)(value)
+
+
+@lru_cache(maxsize=256)
+def _decoder(type_: DataType) -> Callable[[Any], Any]:
     if type_ == types.DATE:
-        return _EPOCH.date() + timedelta(days=value)
+        return lambda value: _EPOCH.date() + timedelta(days=value)
     if type_ == types.TIMESTAMP:
-        return _EPOCH_UTC + timedelta(microseconds=value)
+        return lambda value: _EPOCH_UTC + timedelta(microseconds=value)
     if type_ == types.TIMESTAMP_NTZ:
-        return _EPOCH + timedelta(microseconds=value)
+        return lambda value: _EPOCH + timedelta(microseconds=value)
     if isinstance(type_, types.Decimal):
-        return Decimal(value)
+        return Decimal
     if type_ in (types.FLOAT, types.DOUBLE):
-        return float(value)
+        return float
     if type_ == types.BINARY:
-        return bytes.fromhex(value)
-    return value
+        return bytes.fromhex
+    return lambda value: value
 
 
 def _micros(delta: timedelta) -> int:
