@@ -26,6 +26,7 @@ import delete
 import load
 import machine
 import memory
+import merge
 import planning
 import scan
 import small_writes
@@ -43,6 +44,7 @@ SUBJECTS: dict[str, Callable[[Context], Iterator[Line]]] = {
     "startup": startup.run,
     "small_writes": small_writes.run,
     "branches": branches.run,
+    "merge": merge.run,
     "memory": memory.run,
     "load": load.run,
     "scan": scan.run,

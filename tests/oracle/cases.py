@@ -977,3 +977,9 @@ story(
     f"{new(7)}; {update(7, 'a = a + 0')}; REVERT main@11",
     tables=rows(),
 )
+case(
+    "deleted and then truncated: an overwrite",
+    theirs="DELETE FROM d.t WHERE p = 0; TRUNCATE TABLE d.t PARTITION (p = 0)",
+    ours=INSERT_7,
+    tables=left(_3, _4),
+)

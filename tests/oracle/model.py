@@ -57,6 +57,7 @@ class Model:
         self.branches = {"main": Branch([Commit(State())])}
         self.numbers = itertools.count(1)  # identities: databases, tables, columns, statements
         self.conflicts: set[tuple[str, str]] = set()  # of the last merge: (object, rule)
+        self.idle = State()
 
     def state(self, branch: str, version: int | None = None) -> State:
         versions = self.branches[branch].versions
@@ -94,6 +95,7 @@ class Model:
                 before = self.state(branch)
                 after = before.copy()
                 always = Statements(after, self.branches[branch], self.numbers).run(statement)
+                self.idle = after  # for whoever counts a statement that changed nothing as a version
                 if always or not same(before, after):
                     self.commit(branch, after)
 
@@ -127,8 +129,7 @@ class Model:
     def merge(self, branch: str, statement: s.Merge) -> None:
         """LAW.md, "Base and deltas": the best common ancestors of the commit graph, one commit with both parents."""
         theirs, ours = self.commit_of(statement.theirs), self.branches[branch].head
-        itself = statement.theirs.partition("@")[0] == branch and theirs is ours
-        self.refuse_if(itself, "a branch does not merge into itself")
+        self.refuse_if(statement.theirs == branch, "a branch does not merge into itself")
         bases = best_common_ancestors(ours, theirs)
         merged = law.merge(
             [base.state for base in bases],
@@ -367,10 +368,12 @@ class Statements:
             raise Refusal("not a partition column")
         return Scope(column.id, partition[1])
 
-    def clear(self, table: Table, write: Write) -> None:
-        for row in table.alive:
-            if write.scope.holds(row):
-                table.rows[row.origin] = row.killed(write)
+    def clear(self, table: Table, write: Write) -> bool:
+        """Kills what is in the scope, and what a DELETE killed once more: the last statement gives the class."""
+        inside = [row for row in table.rows.values() if write.scope.holds(row)]
+        killed = [row for row in inside if row.alive or row.write.kind != "overwrite"]
+        table.rows |= {row.origin: row.killed(write) for row in killed}
+        return bool(killed)
 
     def overwrite(self, statement: s.Overwrite) -> None:
         table = self.table(statement.table)
@@ -380,9 +383,9 @@ class Statements:
         given = {} if scope.partition is None else {scope.partition: scope.value}
         self.write_rows(table, write, statement.labels, statement.rows, given)
 
-    def truncate(self, statement: s.Truncate) -> None:
+    def truncate(self, statement: s.Truncate) -> bool:
         table = self.table(statement.table)
-        self.clear(table, Write(next(self.numbers), "overwrite", self.scope(table, statement.partition)))
+        return self.clear(table, Write(next(self.numbers), "overwrite", self.scope(table, statement.partition)))
 
     def tests(self, table: Table, where: s.Where) -> tuple[Test, ...]:
         return tuple(Test(self.column(table, part.column), part.op, part.value) for part in where)

@@ -13,6 +13,7 @@ from anabranch.errors import AnabranchError, Conflict
 
 from . import statements as s
 from .model import Commit, Model, Refusal
+from .state import same
 
 TYPES = {"int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
 Step = tuple[str, s.Statement]  # the branch that it runs on, and what it does
@@ -89,11 +90,15 @@ class Pair:
 
     def follow(self, branch: str, statement: s.Statement, before: Commit | None) -> None:
         """A statement that changes nothing may make a version or not. (Of merges the law says it: not.)"""
-        idle = self.model.branches[branch].head is before
-        if idle and not isinstance(statement, s.Merge | s.CherryPick | s.Revert):
-            state = self.model.state(branch)
-            if self.lake.on(branch).version == self.model.version(branch) + 1:
-                self.model.commit(branch, state)
+        versions = self.model.branches[branch].versions
+        merges = isinstance(statement, s.Merge | s.CherryPick | s.Revert)
+        if merges or before is None or not same(before.state, versions[-1].state):
+            return
+        ahead = self.lake.on(branch).version - self.model.version(branch)
+        if ahead == 1 and versions[-1] is before:
+            self.model.commit(branch, self.model.idle)
+        if ahead == -1 and versions[-2] is before:
+            versions.pop()
 
     def check_conflicts(self, branch: str, statement: s.Statement, found: Conflict) -> None:
         """The same objects, under whichever name either side knows them; a table may stand for its database."""

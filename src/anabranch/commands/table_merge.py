@@ -32,8 +32,9 @@ from anabranch.branching.rows import (
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
 from anabranch.branching.settle import chosen, settle
+from anabranch.commands.replay_inserts import replay_on, under
 from anabranch.commands.session import Session
-from anabranch.errors import NeedsSpark
+from anabranch.errors import ExpressionError, NeedsSpark
 from anabranch.execution.fetch import fetch, read_origins
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
@@ -41,10 +42,11 @@ from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position, shared_version
 from anabranch.model.names import qualified
-from anabranch.model.part import Part, bounds_of
+from anabranch.model.part import POSITION_BITS, Part, bounds_of
 from anabranch.model.records import Change, Operation, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
+from anabranch.model.words import counted
 from anabranch.options import option
 
 
@@ -91,6 +93,14 @@ class TableMerge:
     @property
     def is_empty(self) -> bool:
         return not (self.operations or self.conflicts or self.news)
+
+    def add(self, rows: pa.Table, origins: np.ndarray) -> None:
+        """Rows that the merge makes, as versions of rows with these origins."""
+        if self.combined is None or self.origins is None:
+            self.combined, self.origins = rows, origins
+        else:
+            self.combined = pa.concat_tables([self.combined, rows])
+            self.origins = np.concatenate([self.origins, origins])
 
     def counts(self) -> tuple[int, int]:
         """Rows that come and rows that go; a new version of a row is one of each."""
@@ -204,6 +214,8 @@ class TableMerger:
     @cached_property
     def born(self) -> dict[int, Part]:
         """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
+        if self.ours is None or self.ours.dropped:
+            return {}
         ours, theirs = placed_since(self._deltas(self.at.ours)), placed_since(self._deltas(self.at.theirs))
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
 
@@ -389,8 +401,7 @@ class TableMerger:
         replay.kill_ids("update", done.ours_dies)
         replay.kill_ids("update", done.theirs_dies)
         if len(done.places):
-            made.combined = done.combined
-            made.origins = origins_of(contest.base[done.places], self.base_state.parts, self.origins)
+            made.add(done.combined, origins_of(contest.base[done.places], self.base_state.parts, self.origins))
 
     def _fetch(self, schema: Schema, state: TableState, ids: np.ndarray) -> pa.Table:
         slots = {int(slot) for slot in np.unique(ids[ids >= 0] >> 32)}
@@ -408,21 +419,55 @@ class TableMerger:
     def _meet_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
         if not (causes and self.wishes.predicates) or (self.detect == "file" and self.choice is None):
             return
+        if self.choice == "theirs":
+            self._apply_to_inserts(made, causes, replay)
+        if self.choice is not None:
+            return
         new = {p.slot: p for p in self.mine.inserted() if p.slot not in self.other.head.parts}
         for change in self._standing(causes):
             ids = self._matching(new, change.detail.get("predicate"))
-            if not len(ids):
-                continue
-            if self.choice is None:
+            if len(ids):
                 shown = change.detail.get("predicate") or "every row"
-                inserted = f"{len(ids):,} rows inserted that it matches"
+                inserted = f"{counted(len(ids), 'row')} inserted that it matches"
                 rule = f"{change.operation}/insert"
                 made.conflicts.append(ConflictRecord(self.name, "rows", rule, inserted, shown))
-            elif self.choice == "theirs" and change.operation == "delete":
-                replay.kill_ids("delete", ids)
-            elif self.choice == "theirs":
-                words = (f"{len(ids):,} rows inserted", "an UPDATE that would change them")
-                made.conflicts.append(ConflictRecord(self.name, "rows", "update/insert", *words))
+
+    def _apply_to_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
+        """Theirs wins: its statements are run on ours' new rows, too."""
+        ids = self._new_rows()
+        state = self.mine.head
+        physical = self._physical()
+        rows = self._fetch(physical, state, ids)
+        try:
+            done = replay_on(rows, physical, self._standing(causes))
+        except ExpressionError as error:
+            words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
+            made.conflicts.append(ConflictRecord(self.name, "rows", "insert", *words))
+            return
+        replay.kill_ids("delete", ids[done.gone])
+        replay.kill_ids("update", ids[done.changed])
+        if done.changed.any():
+            assert made.schema is not None
+            changed = under(done.rows.filter(pa.array(done.changed)), made.schema)
+            made.add(changed, origins_of(ids[done.changed], state.parts, self.origins))
+
+    def _new_rows(self) -> np.ndarray:
+        """The ids of ours' live rows that no base has, under any version."""
+        found = []
+        for slot in self.mine.placed:
+            if slot in self.other.head.parts:
+                continue
+            ids = ids_of({slot: visible(self.mine.head, slot)})
+            born = origins_of(ids, self.mine.head.parts, self.origins) >> POSITION_BITS
+            found.append(ids[~np.isin(born, sorted(self.base_state.parts))])
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def _physical(self) -> Schema:
+        """The columns of both sides, by their physical names."""
+        assert self.ours is not None
+        assert self.theirs is not None
+        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self._schema(record).columns}
+        return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))
 
     def _standing(self, causes: Sequence[str]) -> list[Change]:
         """Theirs' statements of these classes that changed a row which stays changed."""
@@ -447,10 +492,7 @@ class TableMerger:
         return ids_of({slot: visible(ours, slot) for slot in parts})
 
     def _evaluate(self, parts: Mapping[int, Part], predicate: str) -> np.ndarray:
-        assert self.ours is not None
-        assert self.theirs is not None
-        columns = {c.physical: c for r in (self.ours, self.theirs) for c in self._schema(r).columns}
-        physical = Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))
+        physical = self._physical()
         where = Predicate(predicate)
         where.compiled(physical)
         state = replace(self.mine.head, parts=parts)

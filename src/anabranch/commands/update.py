@@ -48,7 +48,8 @@ def _update(
         parts, dead = _update_by_spark(session, table, view, shape, by_spark)
     else:
         parts, dead = _write_here(session, table, *changed)
-    return _commit(session, table, parts, dead, where, sorted(values))
+    stored = {physical: Predicate(text, scope).physical(table.schema) for physical, text in values.items()}
+    return _commit(session, table, parts, dead, where, stored)
 
 
 def _changed_here(
@@ -111,12 +112,12 @@ def _commit(
     parts: Sequence[Part],
     dead: Mapping[int, BitMap],
     where: Predicate | None,
-    columns: Sequence[str],
+    values: Mapping[str, str | None],
 ) -> int:
     rows = sum(map(len, dead.values()))
     if rows:
         predicate = where.physical(table.schema) if where else None
-        change = table_change(table, "update", rows=rows, predicate=predicate, columns=columns)
+        change = table_change(table, "update", rows=rows, predicate=predicate, values=values)
         delta = TableDelta(table.id, tuple(parts), killed=dead, cause="update")
         message = f"{table.name}: {counted(rows, 'row')}"
         or_discard(

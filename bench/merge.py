@@ -1,0 +1,104 @@
+"""MERGE BRANCH and DIFF without Spark: the cost follows the change, not the table."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from context import Context
+from measure import Line, assert_no_spark, child, report
+
+REPEAT = 15
+CHANGED = 1_000
+PART = 1_250_000
+
+
+def run(context: Context) -> Iterator[Line]:
+    sizes = [context.rows // 10, context.rows]
+    found = {}
+    for rows in sizes:
+        folder = context.folder(f"merge-{rows}")
+        context.say(f"merging in {rows:,} rows")
+        found[rows] = child("merge", "rows", folder, rows)
+    small, large = (found[rows] for rows in sizes)
+    how = f"median of {REPEAT}, with fsync, no JVM"
+    for mode, what, limit in (
+        ("file", "1,000 rows inserted on theirs, 1,000 updated on ours", 50.0),
+        ("row", "1,000 rows updated on each side, in the same parts", 150.0),
+        ("cell", "1,000 rows updated on each side, in the same parts", 150.0),
+    ):
+        for rows, times in zip(sizes, (small, large), strict=True):
+            yield Line(f"MERGE BRANCH, detect = {mode}, {rows:,} rows: {what}", times[mode], limit, "ms", how)
+        ratio = large[mode] / small[mode]
+        yield Line(f"the same, {sizes[1]:,} rows / {sizes[0]:,} rows, {mode}", ratio, 1.5, "×", how)
+        dry = large[f"{mode} dry"] / large[mode]
+        yield Line(f"DRY RUN / the merge, {mode}", dry, 1.0, "×", how)
+    yield Line(f"DIFF of 1,000 changed rows in {sizes[1]:,}, with their values", large["diff"], 200.0, "ms", how)
+    tables = context.scaled(1_000)
+    context.say(f"merging {tables:,} tables")
+    times = child("merge", "tables", context.folder("merge-tables"), tables)
+    yield Line(f"merge of {tables:,} tables with one small change each", times["tables"], 1.0, "s", "once, with fsync")
+
+
+def measure_rows(folder: Path, rows: int) -> dict[str, float]:
+    import numpy as np
+    import pyarrow as pa
+
+    import anabranch
+
+    lake = anabranch.connect(folder)
+    lake.create_database("d")
+    table = lake.create_table("d.t", "id BIGINT, a BIGINT, b BIGINT")
+    for first in range(0, rows, PART):
+        ids = np.arange(first, min(first + PART, rows))
+        table.write(pa.table({"id": ids, "a": ids, "b": ids}))
+    times: dict[str, list[float]] = {}
+    for number in range(REPEAT):
+        for mode in ("file", "row", "cell"):
+            ours, theirs = lake.create_branch(f"{mode}-o{number}"), lake.create_branch(f"{mode}-t{number}")
+            if mode == "file":
+                new = np.arange(rows, rows + CHANGED)
+                theirs.table("d.t").write(pa.table({"id": new, "a": new, "b": new}))
+                ours.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
+            else:
+                theirs.table("d.t").update({"a": "a + 1"}, f"id < {2 * CHANGED} AND id % 2 = 0")
+                ours.table("d.t").update({"b": "b + 1"}, f"id < {2 * CHANGED} AND id % 2 = 1")
+            _timed(times, f"{mode} dry", lambda o=ours, t=theirs, m=mode: o.merge(t.branch, detect=m, dry_run=True))
+            _timed(times, mode, lambda o=ours, t=theirs, m=mode: o.merge(t.branch, detect=m))
+        changed = lake.create_branch(f"diff-{number}")
+        changed.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
+        _timed(times, "diff", lambda b=changed: lake.diff("main", b.branch, table="d.t"))
+    assert_no_spark()
+    return {name: 1000 * median(found) for name, found in times.items()}
+
+
+def measure_tables(folder: Path, tables: int) -> dict[str, float]:
+    import anabranch
+
+    lake = anabranch.connect(folder, durability="process")
+    lake.create_database("d")
+    for number in range(tables):
+        lake.create_table(f"d.t{number}", "id BIGINT").write({"id": [1]})
+    dev = lake.create_branch("dev")
+    for number in range(tables):
+        dev.table(f"d.t{number}").write({"id": [2]})
+    lake.close()
+    lake = anabranch.connect(folder)
+    times: dict[str, list[float]] = {}
+    _timed(times, "tables", lambda: lake.merge("dev"))
+    return {"tables": times["tables"][0]}
+
+
+def _timed(times: dict[str, list[float]], name: str, work: Any) -> None:
+    started = time.perf_counter()
+    work()
+    times.setdefault(name, []).append(time.perf_counter() - started)
+
+
+if __name__ == "__main__":
+    measure = measure_rows if sys.argv[1] == "rows" else measure_tables
+    report(measure(Path(sys.argv[2]), int(sys.argv[3])))
