@@ -983,3 +983,9 @@ case(
     ours=INSERT_7,
     tables=left(_3, _4),
 )
+story(
+    "the same by way of another branch",
+    f"CREATE BRANCH exp FROM main; {EXP}; DELETE FROM d.t WHERE p = 0; TRUNCATE TABLE d.t PARTITION (p = 0);"
+    f"{DEV}; MERGE BRANCH exp; {MAIN}; {INSERT_7}; MERGE BRANCH dev WITH (detect = 'row')",
+    tables=left(_3, _4),
+)

@@ -127,7 +127,7 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
         if now - was:
             back[slot] = now - was
         left = was - now
-        for cause, rows in causes.get(slot, {}).items():
+        for cause, rows in causes.get(slot, {}).items() if slot in head.parts else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
         cause = removed.get(slot, "delete")

@@ -82,7 +82,7 @@ def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool
         ours = session.head()
         their_position = session.resolve(theirs)
         if fold(theirs) == fold(_name(session)):
-            raise Refused(f"'{theirs}' is the branch to merge into: name another one, or a version of it.")
+            raise Refused(f"'{theirs}' cannot be merged into itself: name another branch, or a version.")
         at = _points(session, ours, their_position)
         plan = MergePlan(Positions((), ours, their_position)) if at is None else plan_merge(session, at, wishes)
         if dry_run or plan.is_empty:

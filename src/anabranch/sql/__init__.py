@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from anabranch.sql.parser import parse
     from anabranch.sql.query import PreparedQuery, TableUse, prepare
     from anabranch.sql.refs import Name, Ref
-    from anabranch.sql.splice import splice
+    from anabranch.sql.splicing import splice
     from anabranch.sql.tokens import split
 
 __all__ = ["Name", "PreparedQuery", "Ref", "TableUse", "parse", "prepare", "splice", "split"]
@@ -21,7 +21,7 @@ _HOMES = {
     "TableUse": "query",
     "parse": "parser",
     "prepare": "query",
-    "splice": "splice",
+    "splice": "splicing",
     "split": "tokens",
 }
 

@@ -17,7 +17,7 @@ from anabranch.execution.predicate import Predicate, Scope
 from anabranch.model.schema import Schema
 from anabranch.sql import refs
 from anabranch.sql.query import PreparedQuery, TableUse, prepare
-from anabranch.sql.splice import splice
+from anabranch.sql.splicing import splice
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

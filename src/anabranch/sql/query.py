@@ -7,7 +7,7 @@
 4. Aliases are given where there is none (aliases.py), needed columns and pushable conditions are gathered
    (needs.py, pushdown.py).
 
-The text itself is only ever spliced (splice.py), never made anew from the tree.
+The text itself is only ever spliced (splicing.py), never made anew from the tree.
 """
 
 from __future__ import annotations
