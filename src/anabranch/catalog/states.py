@@ -44,7 +44,7 @@ def _dead_rows(on: On) -> Any:
         select(*(dead_rows.c[name] for name in ("version", "slot", "kill", "cause", "bitmap", "blob")))
         .select_from(on(dead_rows))
         .where(dead_rows.c.table_id == bindparam("table"))
-        .order_by(dead_rows.c.version)
+        .order_by(dead_rows.c.version, dead_rows.c.kill.desc())  # in one commit kills come first
     )
 
 
@@ -89,10 +89,32 @@ class States(Objects):
             start, newer = TableState(table_id, position), segments
         else:
             start, newer = found[0], since(segments, found[1])
-        state = _moved(start, position, self._deltas(table_id, newer) if newer else [])
+        state = self._folded(start, position, newer)
         if newer:
             self._memory.states.keep(state, segments[0].branch_id, position.version)
         return state
+
+    def _folded(self, start: TableState, position: Position, segments: Lineage) -> TableState:
+        """The state after the events of these segments, without making a delta of every commit."""
+        values = {"table": start.table_id}
+        placements = _PLACEMENTS.rows(self._db.rows, segments, values) if segments else []
+        kills = _DEAD_ROWS.rows(self._db.rows, segments, values) if segments else []
+        if not (placements or kills):
+            return _moved(start, position, [])
+        parts, dead = dict(start.parts), dict(start.dead)
+        for _, slot, is_placed, _, *fields in placements:
+            if is_placed:
+                parts[slot] = Part(*fields)
+            else:
+                parts.pop(slot, None)
+        for _, slot, kill, _, bitmap, blob in kills:
+            rows, had = decode(bitmap, blob, self._blobs), dead.get(slot, BitMap())
+            left = had | rows if kill else had - rows
+            if left:
+                dead[slot] = left
+            else:
+                dead.pop(slot, None)
+        return TableState(start.table_id, position, parts, dead)
 
     def deltas(self, position: Position, table_id: str, after: int) -> list[TableDelta]:
         """What commits newer than version `after` did to a table's rows: one delta a commit and cause, oldest first."""

@@ -169,9 +169,10 @@ def _points(session: Session, ours: Position, theirs: Position) -> Positions | N
 def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
     """Every object that theirs touched, merged; reads what it must and writes nothing."""
     plan = MergePlan(at)
-    databases, tables = _touched(session, at)
+    databases, tables = _touched(session, at, at.theirs)
+    moved = set(_touched(session, at, at.ours)[1]) if len(at.bases) == 1 else set(tables)
     for table_id in tables:
-        made = TableMerger(session, table_id, at, wishes).merge()
+        made = TableMerger(session, table_id, at, wishes, ours_moved=table_id in moved).merge()
         plan.conflicts += made.conflicts
         if not made.is_empty:
             plan.tables[table_id] = made
@@ -181,15 +182,15 @@ def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
     return plan
 
 
-def _touched(session: Session, at: Positions) -> tuple[list[str], list[str]]:
-    """Ids of the databases and tables in which theirs may differ from a base."""
+def _touched(session: Session, at: Positions, side: Position) -> tuple[list[str], list[str]]:
+    """Ids of the databases and tables in which a side may differ from a base."""
     catalog = session.catalog
     databases: dict[str, None] = {}
     tables: dict[str, None] = {}
-    there = catalog.lineage(at.theirs)
+    there = catalog.lineage(side)
     for base in at.bases:
         after = shared_version(there, catalog.lineage(base))
-        for head in (at.theirs, base):
+        for head in (side, base):
             for _, change in catalog.changes(head, after):
                 (databases if change.kind == "database" else tables)[change.object_id] = None
     return list(databases), list(tables)
@@ -247,7 +248,12 @@ def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
     """Names that the merge gives, against each other and against those that ours has."""
     catalog, ours = session.catalog, plan.at.ours
     databases = {record.id: record for record, _ in plan.databases}
-    tables = {id: made.record for id, made in plan.tables.items() if made.record is not None}
+    tables = {
+        id: made.record
+        for id, made in plan.tables.items()
+        if made.record is not None
+        and (databases or any(what in ("create", "restore", "rename", "drop") for what, _ in made.operations))
+    }
     held_databases: dict[str, DatabaseRecord] = {}
     held_tables: dict[str, TableRecord] = {}
     for database in databases.values():

@@ -120,11 +120,14 @@ class TableMerge:
 class TableMerger:
     """Reads what a merge of one table needs, once, and only if it is needed."""
 
-    def __init__(self, session: Session, table_id: str, at: Positions, wishes: Wishes) -> None:
-        self.session, self.id, self.at, self.wishes = session, table_id, at, wishes
+    def __init__(
+        self, session: Session, table_id: str, at: Positions, wishes: Wishes, *, ours_moved: bool = True
+    ) -> None:
+        """`ours_moved` False: nothing happened to the table on ours since the only base."""
+        self.session, self.id, self.at, self.wishes, self.ours_moved = session, table_id, at, wishes, ours_moved
         self.catalog = session.catalog
         self.bases = [self.catalog.table_by_id(base, table_id) for base in at.bases]
-        self.ours = self.catalog.table_by_id(at.ours, table_id)
+        self.ours = self.catalog.table_by_id(at.ours, table_id) if ours_moved else self.bases[0]
         self.theirs = self.catalog.table_by_id(at.theirs, table_id)
         self._origins: dict[int, np.ndarray] = {}
         self._events: dict[Position, list[TableDelta]] = {}
@@ -202,7 +205,9 @@ class TableMerger:
             return False
         if any(base is None or base.schema_id != self.theirs.schema_id for base in self.bases):
             return True
-        return self.other.changed or any(
+        if self.other.changed or not self._schema(self.theirs).partitioned_by:
+            return self.other.changed
+        return any(
             self.catalog.partitions(base, self.id) != self.catalog.partitions(self.at.theirs, self.id)
             for base in self.at.bases
         )
@@ -214,7 +219,7 @@ class TableMerger:
     @cached_property
     def born(self) -> dict[int, Part]:
         """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
-        if self.ours is None or self.ours.dropped:
+        if self.ours is None or self.ours.dropped or not self.ours_moved:
             return {}
         ours, theirs = placed_since(self._deltas(self.at.ours)), placed_since(self._deltas(self.at.theirs))
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
@@ -231,6 +236,8 @@ class TableMerger:
 
     @cached_property
     def mine(self) -> Side:
+        if not self.ours_moved:
+            return side_of(self.base_state, self.base_state, [])
         return self._side(self.at.ours)
 
     @cached_property
@@ -286,6 +293,9 @@ class TableMerger:
         assert made.record is not None
         ours, theirs = self._schema(self.ours), self._schema(self.theirs)
         bases = [self._schema(base) for base in self.bases if base is not None]
+        if bases and all(base.id == theirs.id for base in bases):
+            made.schema = ours
+            return
         aliases = self._known_aliases(ours, theirs)
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
         made.conflicts += merged.conflicts
@@ -308,6 +318,8 @@ class TableMerger:
         return found
 
     def _merge_partitions(self, made: TableMerge) -> None:
+        if made.schema is not None and not made.schema.partitioned_by:
+            return
         bases = [frozenset(self.catalog.partitions(base, self.id)) for base in self.at.bases]
         ours = frozenset(self.catalog.partitions(self.at.ours, self.id))
         theirs = frozenset(self.catalog.partitions(self.at.theirs, self.id))
@@ -358,6 +370,8 @@ class TableMerger:
         assert made.record is not None
         assert self.ours is not None
         assert self.theirs is not None
+        if {part.schema_id for parts in replay.placed.values() for part in parts} <= {self.ours.schema_id}:
+            return
         known = self._known_aliases(self._schema(self.ours), self._schema(self.theirs))
         held = {c.physical for parts in replay.placed.values() for c in self._columns_of(parts)}
         columns = []
@@ -547,6 +561,8 @@ class TableMerger:
     def _hide_schemas(self, made: TableMerge) -> None:
         """The schema versions that theirs' rows were written with go to the hidden history."""
         assert made.record is not None
+        if self.ours is not None and {p.schema_id for d in made.deltas for p in d.placed} <= {self.ours.schema_id}:
+            return
         visible_ids = {id for _, _, id in self.catalog.schema_history(self.at.ours, self.id)}
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
         hidden = {id for _, id in self.catalog.hidden_schemas(self.at.ours, self.id)}

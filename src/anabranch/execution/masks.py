@@ -18,6 +18,7 @@ from anabranch.storage.row_ids import words
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 SLOT = "slot"
 # No column of a user can have these names: they hold a control character.
@@ -25,7 +26,7 @@ POSITION, MASKED, CHUNK, WORDS = "\x01position", "\x01slot", "\x01chunk", "\x01w
 CHUNK_BITS = 16
 WHOLE_LIMIT = 16 << 20
 _WORD = f"`{WORDS}`[cast(shiftright({{at}}, 6) as int)]"
-_LIVE = f"`{WORDS}` is null or (shiftrightunsigned({_WORD}, cast({{at}} & 63 as int)) & 1) = 0"
+_LIVE = f"(shiftrightunsigned({_WORD}, cast({{at}} & 63 as int)) & 1) = 0"
 
 
 def hide(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
@@ -34,13 +35,22 @@ def hide(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMa
 
     chunked = sum(part.rows for part, _ in dead) // 8 > WHOLE_LIMIT
     table = chunk_table(dead) if chunked else whole_table(dead)
-    mask = F.broadcast(spark.createDataFrame(table))
+    mask = F.broadcast(spark.createDataFrame(table, schema=_schema(table)))
     matches = F.col(SLOT) == F.col(f"`{MASKED}`")
     at = f"`{POSITION}`"
     if chunked:
         matches = matches & (F.shiftright(F.col(f"`{POSITION}`"), CHUNK_BITS) == F.col(f"`{CHUNK}`"))
         at = f"({at} & {(1 << CHUNK_BITS) - 1})"
-    return frame.join(mask, matches, "left").where(_LIVE.format(at=at))
+        return frame.join(mask, matches, "left").where(f"`{WORDS}` is null or {_LIVE.format(at=at)}")
+    return frame.join(mask, matches).where(_LIVE.format(at=at))  # every part here has a mask
+
+
+def _schema(table: pa.Table) -> StructType:
+    """Words are never NULL, and Spark's code is shorter if it knows."""
+    from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+
+    words = ArrayType(LongType(), containsNull=False)
+    return StructType([StructField(n, words if n == WORDS else LongType(), False) for n in table.column_names])
 
 
 def whole_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:

@@ -8,6 +8,7 @@ masked   the same, with dead rows hidden by a broadcast bitmap
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
+_GLOB = re.compile(r"[*?\[\]{}\\]")
 _LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 _LEAST_TASKS = 2
 _UNPACKED = 4  # bytes in memory for one in a file, about
@@ -102,9 +104,12 @@ def _native(
     columns = [_labelled(column, name) for column, name in zip(plan.columns, names, strict=True)]
     if ids:
         schema = schema.add(ORIGIN, "long")
-    # Paths are taken as they stand, whatever characters they hold; without basePath Spark would then read parts twice.
-    schema = schema.add(masks.SLOT, "long")
-    reader = spark.read.schema(schema).option("__globPaths__", "false").option("basePath", files.spark_url())
+    if ids or masked or _GLOB.search(files.spark_url()):
+        # Paths are taken as they stand; without basePath Spark would then read parts twice. The slot costs a little.
+        schema = schema.add(masks.SLOT, "long")
+        reader = spark.read.schema(schema).option("__globPaths__", "false").option("basePath", files.spark_url())
+    else:
+        reader = spark.read.schema(schema)
     frame = _listed(spark, reader, plan, parts)
     if not (ids or masked):
         return frame.select(*columns)
