@@ -57,8 +57,8 @@ def settle(
     combined, cells = [], []
     for name in base.column_names:
         before, mine, other = (_array(side, name) for side in (base, ours, theirs))
-        moved_here, moved_there = _unequal(before, mine), _unequal(before, other)
-        apart = _unequal(mine, other)
+        moved_here, moved_there = unequal(before, mine), unequal(before, other)
+        apart = unequal(mine, other)
         changed_here |= moved_here
         changed_there |= moved_there
         differ |= apart
@@ -91,7 +91,7 @@ def _array(table: pa.Table, name: str) -> pa.Array:
     return table.column(name).combine_chunks()
 
 
-def _unequal(one: pa.Array, other: pa.Array) -> np.ndarray:
+def unequal(one: pa.Array, other: pa.Array) -> np.ndarray:
     """Row by row, NULL equal to NULL and NaN to NaN."""
     if pa.types.is_nested(one.type):
         return np.array([a != b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], dtype=bool)

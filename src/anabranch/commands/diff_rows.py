@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from anabranch.branching.rows import Origins, Side, ids_of, origins_of, side_of, visible
+from anabranch.branching.settle import unequal
 from anabranch.model import types
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.schema import Column, Schema
@@ -110,17 +110,8 @@ def equal_rows(one: pa.Table, other: pa.Table) -> np.ndarray:
     """Row by row, NULL equal to NULL and NaN to NaN."""
     same = np.ones(one.num_rows, bool)
     for mine, its in zip(one.columns, other.columns, strict=True):
-        same &= _equal(mine.combine_chunks(), its.combine_chunks())
+        same &= ~unequal(mine.combine_chunks(), its.combine_chunks())
     return same
-
-
-def _equal(mine: pa.Array, its: pa.Array) -> np.ndarray:
-    if pa.types.is_nested(mine.type):
-        return np.array([a == b for a, b in zip(mine.to_pylist(), its.to_pylist(), strict=True)], dtype=bool)
-    same = pc.or_(pc.fill_null(pc.equal(mine, its), False), pc.and_(pc.is_null(mine), pc.is_null(its)))
-    if pa.types.is_floating(mine.type):
-        same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(mine), pc.is_nan(its)), False))
-    return np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def parts_of(state: TableState, ids: np.ndarray) -> dict[int, Part]:
