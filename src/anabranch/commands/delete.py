@@ -45,9 +45,9 @@ def _delete(session: Session, table: OpenTable, where: Predicate | None, by_spar
 def _found_here(session: Session, view: TableView, where: Predicate) -> dict[int, BitMap] | None:
     """None: the table is too large for this process, or only Spark can evaluate the predicate."""
     try:
-        where.compiled(view.schema)
+        compiled = where.compiled(view.schema)
         plan = plan_scan(view, [], where)
-        if plan.bytes > session.shared.limits.local_work:
+        if not session.decides(view.schema, compiled.columns) or plan.bytes > session.shared.limits.local_work:
             return None
         ids = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
     except NeedsSpark:  # known from the text, or only from a value

@@ -19,6 +19,7 @@ from anabranch.model.names import qualified
 from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableRecord
 from anabranch.model.schema import Schema
+from anabranch.model.types import TIMESTAMP
 from anabranch.options import Limits, option
 
 if TYPE_CHECKING:
@@ -186,6 +187,12 @@ class Session:
         from anabranch.storage.parquet import Destination
 
         return Destination(self.folder(table.id), table.schema, option(table.record.properties, "write.compression"))
+
+    def decides(self, schema: Schema, labels: Iterable[str]) -> bool:
+        """Whether an expression over these columns means here what it means to Spark: not so for times in a session of
+        another zone."""
+        times = (schema.column(label).type == TIMESTAMP for label in labels)
+        return self.shared.spark.reads_times_as_utc or not any(times)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

@@ -62,11 +62,12 @@ def _changed_here(
     shape: Shape,
 ) -> tuple[list[pa.Table], list[np.ndarray]] | None:
     """The new versions, and the ids of the old ones; None: there is too much for this process."""
-    if where is not None:
-        where.compiled(table.schema)
+    read = set() if where is None else set(where.compiled(table.schema).columns)
     compiled = {physical: scope.compiled(text, table.schema) for physical, text in values.items()}
+    touched = {column.label for column in table.schema.columns if column.physical in compiled}
+    read |= touched.union(*(value.columns for value in compiled.values()))
     plan = plan_scan(view, None, where)
-    if plan.bytes > session.shared.limits.local_work:
+    if not session.decides(table.schema, read) or plan.bytes > session.shared.limits.local_work:
         return None
     ids, changed = [], []
     for batch in read_batches(plan, ids=True):

@@ -32,6 +32,9 @@ _SETTINGS = {
 }
 
 
+_UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "UCT", "Zulu", "+00:00"})
+
+
 class SparkHolder:
     """Gives the session, and remembers whether it was needed at all."""
 
@@ -41,6 +44,13 @@ class SparkHolder:
     @property
     def running(self) -> bool:
         return self._spark is not None
+
+    @property
+    def reads_times_as_utc(self) -> bool:
+        """Whether a time without a zone means the same to Spark as it does here; a session that we start says UTC."""
+        if self._spark is None:
+            return True
+        return (self._spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC") in _UTC
 
     def __call__(self) -> SparkSession:
         if self._spark is None:

@@ -77,7 +77,7 @@ def _plan(session: Session, use: TableUse, text: str) -> ScanPlan:
     if use.columns is not None:
         labels = [label for label in table.schema.labels if label.lower() in use.columns]
         labels = labels or [_narrowest(table.schema)]
-    where = _pushed(use, table.schema)
+    where = _pushed(session, use, table.schema)
     plan = plan_scan(session.view(table), labels, where)
     try:
         if where is not None:
@@ -95,14 +95,14 @@ def _narrowest(schema: Schema) -> str:
 _WIDTHS = {"boolean": 0, "tinyint": 1, "smallint": 2, "int": 4, "date": 4, "float": 4, "bigint": 8, "double": 8}
 
 
-def _pushed(use: TableUse, schema: Schema) -> Predicate | None:
+def _pushed(session: Session, use: TableUse, schema: Schema) -> Predicate | None:
     """The conjuncts of the query's condition that are on columns of this table."""
     if use.predicate is None:
         return None
     kept = []
     for conjunct in expressions.conjuncts(expressions.parse_expression(use.predicate)):
         names = {column.name for column in conjunct.find_all(exp.Column)}
-        if all(schema.find(name) for name in names):
+        if all(schema.find(name) for name in names) and session.decides(schema, names):
             kept.append(f"({conjunct.sql(dialect='spark')})")
     return Predicate(" AND ".join(kept), Scope(alias=use.alias)) if kept else None
 
