@@ -7,8 +7,8 @@ from typing import cast
 
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
+from anabranch.commands.merge_plan import Wishes
 from anabranch.commands.session import Session
-from anabranch.commands.table_merge import Wishes
 from anabranch.errors import InvalidOption, NotFound
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import fold, qualified

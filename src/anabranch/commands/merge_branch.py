@@ -15,9 +15,10 @@ from anabranch.branching.admit import Moved
 from anabranch.branching.base import merge_bases, reached, reaches
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
+from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
-from anabranch.commands.table_merge import Positions, TableMerge, TableMerger, Wishes
+from anabranch.commands.table_merge import TableMerger
 from anabranch.errors import CommitConflict, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord

@@ -7,7 +7,7 @@ cell merge combines are kept until the whole merge is known to pass.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,7 @@ from anabranch.branching.rows import (
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
 from anabranch.branching.settle import chosen, settle
+from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.replay_inserts import replay_on, under
 from anabranch.commands.session import Session
 from anabranch.errors import ExpressionError, NeedsSpark
@@ -43,78 +44,11 @@ from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position, shared_version
 from anabranch.model.names import qualified
 from anabranch.model.part import POSITION_BITS, Part, bounds_of
-from anabranch.model.records import Change, Operation, PartitionRecord, TableDelta, TableRecord
+from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.model.words import counted
 from anabranch.options import option
-
-
-@dataclass(frozen=True)
-class Positions:
-    """The three points of a merge; several bases after a criss-cross."""
-
-    bases: tuple[Position, ...]
-    ours: Position
-    theirs: Position
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """How the user wants a merge: what to compare, and who wins what conflicts."""
-
-    detect: Detect | None = None
-    resolve: Choice | None = None
-    tables: Mapping[str, Choice] = field(default_factory=dict)
-    predicates: bool = True
-    """Whether theirs' predicates are held against ours' new rows; a pick or revert does not."""
-
-
-@dataclass
-class TableMerge:
-    """What a merge does to one table; empty if nothing."""
-
-    name: str
-    record: TableRecord | None = None
-    schema: Schema | None = None
-    new_schema: bool = False
-    deltas: list[TableDelta] = field(default_factory=list)
-    partitions: list[PartitionRecord] = field(default_factory=list)
-    hidden: list[int] = field(default_factory=list)
-    operations: list[tuple[Operation, dict[str, Any]]] = field(default_factory=list)
-    conflicts: list[ConflictRecord] = field(default_factory=list)
-    removed_rows: int = 0
-    news: bool = False
-    """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
-    combined: pa.Table | None = None
-    origins: np.ndarray | None = None
-    aliases: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.operations or self.conflicts or self.news)
-
-    def add(self, rows: pa.Table, origins: np.ndarray) -> None:
-        """Rows that the merge makes, as versions of rows with these origins."""
-        if self.combined is None or self.origins is None:
-            self.combined, self.origins = rows, origins
-        else:
-            self.combined = pa.concat_tables([self.combined, rows])
-            self.origins = np.concatenate([self.origins, origins])
-
-    def counts(self) -> tuple[int, int]:
-        """Rows that come and rows that go; a new version of a row is one of each."""
-        placed = {part.slot: part.rows for delta in self.deltas for part in delta.placed}
-        killed = [(slot, len(rows)) for delta in self.deltas for slot, rows in delta.killed.items()]
-        come = sum(placed.values()) - sum(count for slot, count in killed if slot in placed)
-        come += sum(len(rows) for delta in self.deltas for rows in delta.revived.values())
-        come += 0 if self.combined is None else self.combined.num_rows
-        go = sum(count for slot, count in killed if slot not in placed)
-        return come, go + self.removed_rows
-
-    def changes(self, table_id: str, database_id: str) -> list[Change]:
-        detail = {"name": self.name, "database": database_id}
-        return [Change("table", table_id, operation, {**detail, **more}) for operation, more in self.operations]
 
 
 class TableMerger:

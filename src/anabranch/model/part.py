@@ -55,12 +55,6 @@ def _decoded(stats: str) -> dict[str, Any]:
     return decoded
 
 
-def column_stats(part: Part) -> Mapping[str, ColumnStats]:
-    """Physical column -> bounds."""
-    columns = _decoded(part.stats).get("columns", {})
-    return {name: ColumnStats(low, high, nulls, part.rows) for name, (low, high, nulls) in columns.items()}
-
-
 def bounds_of(part: Part, physical: str) -> ColumnStats | None:
     """The bounds of one column; None: unknown."""
     found = _decoded(part.stats).get("columns", {}).get(physical)

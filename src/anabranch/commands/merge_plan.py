@@ -1,0 +1,84 @@
+"""What a merge is asked to do, between which points, and what comes of it for one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from anabranch.branching.objects import Side as Choice
+from anabranch.branching.row_merge import Detect
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.history import Position
+from anabranch.model.records import Change, Operation, PartitionRecord, TableDelta, TableRecord
+from anabranch.model.schema import Schema
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The three points of a merge; several bases after a criss-cross."""
+
+    bases: tuple[Position, ...]
+    ours: Position
+    theirs: Position
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How the user wants a merge: what to compare, and who wins what conflicts."""
+
+    detect: Detect | None = None
+    resolve: Choice | None = None
+    tables: Mapping[str, Choice] = field(default_factory=dict)
+    predicates: bool = True
+    """Whether theirs' predicates are held against ours' new rows; a pick or revert does not."""
+
+
+@dataclass
+class TableMerge:
+    """What a merge does to one table; empty if nothing."""
+
+    name: str
+    record: TableRecord | None = None
+    schema: Schema | None = None
+    new_schema: bool = False
+    deltas: list[TableDelta] = field(default_factory=list)
+    partitions: list[PartitionRecord] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
+    operations: list[tuple[Operation, dict[str, Any]]] = field(default_factory=list)
+    conflicts: list[ConflictRecord] = field(default_factory=list)
+    removed_rows: int = 0
+    news: bool = False
+    """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
+    combined: pa.Table | None = None
+    origins: np.ndarray | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.operations or self.conflicts or self.news)
+
+    def add(self, rows: pa.Table, origins: np.ndarray) -> None:
+        """Rows that the merge makes, as versions of rows with these origins."""
+        if self.combined is None or self.origins is None:
+            self.combined, self.origins = rows, origins
+        else:
+            self.combined = pa.concat_tables([self.combined, rows])
+            self.origins = np.concatenate([self.origins, origins])
+
+    def counts(self) -> tuple[int, int]:
+        """Rows that come and rows that go; a new version of a row is one of each."""
+        placed = {part.slot: part.rows for delta in self.deltas for part in delta.placed}
+        killed = [(slot, len(rows)) for delta in self.deltas for slot, rows in delta.killed.items()]
+        come = sum(placed.values()) - sum(count for slot, count in killed if slot in placed)
+        come += sum(len(rows) for delta in self.deltas for rows in delta.revived.values())
+        come += 0 if self.combined is None else self.combined.num_rows
+        go = sum(count for slot, count in killed if slot not in placed)
+        return come, go + self.removed_rows
+
+    def changes(self, table_id: str, database_id: str) -> list[Change]:
+        detail = {"name": self.name, "database": database_id}
+        return [Change("table", table_id, operation, {**detail, **more}) for operation, more in self.operations]
