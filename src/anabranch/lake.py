@@ -325,6 +325,13 @@ class Lake:
 
         commands.tables.drop_table(self._session, table_parts(name), if_exists=if_exists)
 
+    def optimize(self, table: str) -> Result:
+        """Rewrites small parts, and parts with dead rows, as larger ones. No row changes."""
+        from anabranch.sql.declare import table_parts
+
+        opened = self._session.table(table_parts(table))
+        return commands.optimize.optimize(self._session, opened).result()
+
     # --- going back ---------------------------------------------------------------------------------------------------
 
     def restore(self, version: int, *, table: str | None = None, database: str | None = None) -> Commit | None:

@@ -134,10 +134,11 @@ def test_a_column_of_a_later_version_is_added_to_old_and_new_catalogs(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Catalog.open(url, create=True).close()
-    later = Column("colour", Text, nullable=True, info={"since": 2})
+    version = len(migrations.MIGRATIONS) + 1
+    later = Column("colour", Text, nullable=True, info={"since": version})
     tables.ref.append_column(later)
     try:
-        steps = (*migrations.MIGRATIONS, lambda connection: migrations.introduce(2, connection))
+        steps = (*migrations.MIGRATIONS, lambda connection: migrations.introduce(version, connection))
         monkeypatch.setattr(migrations, "MIGRATIONS", steps)
         for place in (url, f"sqlite:///{tmp_path}/from-nothing.db"):
             Catalog.open(place, create=True).close()

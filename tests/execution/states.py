@@ -127,6 +127,26 @@ def truncated(lake: Lake, name: str) -> None:
 
 
 @state
+def rewritten(lake: Lake, name: str) -> None:
+    numbered(lake, name, 300, 1, 200)
+    table = lake.table(name)
+    table.update({"s": "concat(s, '!')"}, "id % 3 = 0")
+    table.delete("id % 10 = 0")
+    lake.optimize(name)
+
+
+@state
+def rewritten_then_changed(lake: Lake, name: str) -> None:
+    """Rows that died in the rewritten part stand elsewhere than their ids say; a second rewrite takes it in."""
+    rewritten(lake, name)
+    lake.table(name).delete("id IN (1, 2, 299, 301, 500) OR id % 7 = 0")
+    lake.table(name).update({"x": "x + 1"}, "id % 4 = 1")
+    lake.table(name).write(numbers(1000, 40))
+    lake.optimize(name)
+    lake.table(name).delete("id % 9 = 0")
+
+
+@state
 def mixed(lake: Lake, name: str) -> None:
     """Parts of very different sizes, some with dead rows: see MIXED in the test."""
     numbered(lake, name, 2000, 3, 1500, 2, 5)

@@ -15,7 +15,7 @@ ERRORS = {
     "¦MERGE INTO d.t": "MERGE INTO is not available in this version",
     "¦BEGIN": "BEGIN is not available",
     "¦CREATE OR REPLACE VIEW d.v AS SELECT 1": "CREATE OR REPLACE VIEW is not available",
-    "EXPLAIN ¦OPTIMIZE d.t": "OPTIMIZE is not available",
+    "EXPLAIN ¦VACUUM": "VACUUM is not available",
     "DROP TABLE ¦t": "write database.table",
     "DROP TABLE ¦a.b.c": "write database.table",
     "CREATE DATABASE ¦a.b": "one piece",

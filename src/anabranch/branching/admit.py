@@ -77,7 +77,9 @@ def _meets(mine: Change, other: Change) -> bool:
 
 
 def _fits(mine: Change, other: Change) -> bool:
-    """Beside each other, rows not looked at yet."""
+    """Beside each other, rows not looked at yet. A rewrite fits beside everything but the end of its table."""
+    if "compaction" in (mine.operation, other.operation):
+        return "drop" not in (mine.operation, other.operation) or mine.operation == "drop"
     if mine.operation not in _ROWS or other.detail.get("not_null"):
         return False
     if mine.operation == "insert":

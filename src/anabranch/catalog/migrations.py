@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 from sqlalchemy import Column, Connection, Index, MetaData, Table, inspect, text
 from sqlalchemy.schema import CreateColumn
@@ -76,7 +77,7 @@ def create_lake(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (create_lake,)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (create_lake, partial(introduce, 2))
 
 
 def properties(connection: Connection) -> dict[str, str]:

@@ -14,6 +14,7 @@ from anabranch.catalog.bitmaps import Blobs
 from anabranch.catalog.engine import Database, Durability
 from anabranch.catalog.state_cache import StateCache
 from anabranch.model.history import Branch, Lineage, Position
+from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Schema
 
 Key = TypeVar("Key")
@@ -42,6 +43,8 @@ class Memory:
         self.lineages: Bounded[Position, Lineage] = Bounded(4_096)
         self.schemas: Bounded[tuple[str, int], Schema] = Bounded(10_000)
         self.states = StateCache()
+        self.rewrites: dict[tuple[str, str], Rewrite] = {}
+        self.rewrites_at: Bounded[tuple[str, Position], tuple[Rewrite, ...]] = Bounded(1_024)
 
 
 class Opened:

@@ -21,6 +21,9 @@ from anabranch.catalog.tables import (
     part,
     partition_record,
     placement,
+    rewrite,
+    rewrite_input,
+    rewrite_part,
     schema_body,
     table_record,
 )
@@ -28,6 +31,7 @@ from anabranch.catalog.upserts import insert_if_absent
 from anabranch.errors import CatalogError
 from anabranch.model.names import fold
 from anabranch.model.records import CommitRequest, TableDelta
+from anabranch.model.rewrite import Rewrite
 
 Values = dict[str, Any]
 
@@ -45,6 +49,7 @@ class Rows:
     parts: list[Values]
     schemas: list[Values]
     events: tuple[tuple[Table, list[Values]], ...]
+    rewrites: tuple[tuple[Table, list[Values]], ...]
 
     def append(self, connection: Connection, branch_id: int, version: int, time_us: int) -> None:
         """Inserts everything as this version of the branch, and moves its head there."""
@@ -58,12 +63,22 @@ class Rows:
             for table, rows in self.events:
                 if rows:
                     connection.execute(_INSERTS[table], [{**row, **place} for row in rows])
+            for table, rows in self.rewrites:
+                if rows:
+                    connection.execute(_INSERTS[table], [{**row, **place} if table is rewrite else row for row in rows])
             moved = {"moved": branch_id, "head": version, "head_time_us": time_us}
             connection.execute(_MOVE_HEAD, moved)
 
     def blobs(self) -> list[str]:
         """The names of the blobs that were written for it."""
-        return [row["blob"] for table, rows in self.events if table is dead_rows for row in rows if row["blob"]]
+        holding = (dead_rows, rewrite_input)
+        return [
+            row["blob"]
+            for table, rows in (*self.events, *self.rewrites)
+            if table in holding
+            for row in rows
+            if row["blob"]
+        ]
 
     def _check_parts(self, connection: Connection) -> None:
         for row in self.parts:
@@ -91,6 +106,9 @@ _INSERTS = {
         placement,
         dead_rows,
         hidden_schema,
+        rewrite,
+        rewrite_input,
+        rewrite_part,
     )
 }
 
@@ -115,6 +133,11 @@ def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
             (placement, [row for delta in request.deltas for row in _placements(delta)]),
             (dead_rows, [row for delta in request.deltas for row in _dead_rows(delta, blobs)]),
             (hidden_schema, [{"table_id": table, "schema_id": id} for table, id in request.hidden_schemas]),
+        ),
+        rewrites=(
+            (rewrite, [{"table_id": made.table_id, "id": made.id} for made in request.rewrites]),
+            (rewrite_input, [row for made in request.rewrites for row in _rewrite_inputs(made, blobs)]),
+            (rewrite_part, [row for made in request.rewrites for row in _rewrite_parts(made)]),
         ),
     )
 
@@ -189,6 +212,23 @@ def _dead_rows(delta: TableDelta, blobs: Blobs | None) -> Iterator[Values]:
                 "table_id": delta.table_id, "slot": slot, "kill": kill, "cause": delta.cause, "bitmap": data,
                 "blob": blob, "count": len(bitmap),
             }  # fmt: skip
+
+
+def _rewrite_inputs(made: Rewrite, blobs: Blobs | None) -> Iterator[Values]:
+    for seq, (slot, left_out) in enumerate(made.left_out.items()):
+        data, blob = encode(left_out, made.table_id, blobs) if left_out else (None, None)
+        yield {
+            "table_id": made.table_id, "rewrite_id": made.id, "seq": seq, "slot": slot, "bitmap": data, "blob": blob,
+        }  # fmt: skip
+
+
+def _rewrite_parts(made: Rewrite) -> Iterator[Values]:
+    for seq, written in enumerate(made.parts):
+        yield {
+            "table_id": made.table_id, "rewrite_id": made.id, "seq": seq, "id": written.id, "slot": written.slot,
+            "schema_id": written.schema_id, "rows": written.rows, "bytes": written.bytes, "stats": written.stats,
+            "partition": written.partition,
+        }  # fmt: skip
 
 
 def _json(value: Any) -> str:

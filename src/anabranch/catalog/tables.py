@@ -137,7 +137,7 @@ partition_record = _table(
     _column("dropped", Boolean),
 )
 
-part = _table(  # stored once, whatever the number of branches that place it; slot NULL is left for rewritten parts
+part = _table(  # fresh parts; stored once, whatever the number of branches that place them
     "part",
     _column("table_id", Text, key=True),
     _column("id", Text, key=True),
@@ -174,6 +174,43 @@ dead_rows = _table(  # the bitmap is in the row, or, if large, in the blob of th
     _column("blob", Text, nullable=True),
     _column("count", BigInteger),
     clustered=False,
+)
+
+rewrite = _table(  # belongs to its table, whatever the branch whose commit made it
+    "rewrite",
+    _column("table_id", Text, key=True),
+    _column("id", Text, key=True),
+    _column("branch_id", BigInteger),
+    _column("version", BigInteger),
+    since=2,
+)
+
+rewrite_input = _table(  # a slot that the rewrite stands for, in the order of its rows, and the dead rows it left out
+    "rewrite_input",
+    _column("table_id", Text, key=True),
+    _column("rewrite_id", Text, key=True),
+    _column("seq", Integer, key=True),
+    _column("slot", BigInteger),
+    _column("bitmap", LargeBinary, nullable=True),
+    _column("blob", Text, nullable=True),
+    clustered=False,
+    since=2,
+)
+
+rewrite_part = _table(
+    "rewrite_part",
+    _column("table_id", Text, key=True),
+    _column("rewrite_id", Text, key=True),
+    _column("seq", Integer, key=True),
+    _column("id", Text),
+    _column("slot", BigInteger),
+    _column("schema_id", Integer),
+    _column("rows", BigInteger),
+    _column("bytes", BigInteger),
+    _column("stats", Text),
+    _column("partition", Text, nullable=True),
+    clustered=False,
+    since=2,
 )
 
 counter = _table(

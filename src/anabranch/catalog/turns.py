@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from anabranch.catalog.states import States
+from anabranch.catalog.rewrites import Rewrites
 
 try:
     import fcntl
@@ -23,7 +23,7 @@ except ImportError:  # pragma: no cover - Windows: no turns, statements are only
     fcntl = None  # type: ignore[assignment]
 
 
-class Turns(States):
+class Turns(Rewrites):
     """Locks that last as long as a statement."""
 
     @contextmanager

@@ -67,8 +67,8 @@ def describe_table(session: Session, table: OpenTable, *, extended: bool = False
 
 
 def _details(session: Session, table: OpenTable) -> list[tuple[str, str]]:
-    state = session.catalog.state(table.position, table.id)
-    dead = sum(state.dead_in(part) for part in state.parts.values())
+    view = session.view(table)
+    dead = sum(view.dead_in(part) for part in view.parts)
     return [
         ("# table", table.name),
         ("# id", table.id),
@@ -77,10 +77,10 @@ def _details(session: Session, table: OpenTable) -> list[tuple[str, str]]:
         ("# schema id", str(table.schema.id)),
         ("# partitioned by", ", ".join(column.label for column in table.schema.partition_columns)),
         ("# properties", _pairs(table.record.properties)),
-        ("# parts", str(len(state.parts))),
-        ("# rows", f"{state.rows:,}"),
+        ("# parts", str(len(view.parts))),
+        ("# rows", f"{view.state.rows:,}"),
         ("# dead rows", f"{dead:,}"),
-        ("# bytes", f"{state.bytes:,}"),
+        ("# bytes", f"{sum(part.bytes for part in view.parts):,}"),
         ("# location", session.folder(table.id).spark_url()),
     ]
 
@@ -190,7 +190,7 @@ def explain(session: Session, plans: Sequence[ScanPlan]) -> Result:
             ("masked", "Spark's own reader, dead rows hidden", paths.masked),
         ):
             if parts:
-                dead = sum(plan.view.state.dead_in(part) for part in parts)
+                dead = sum(plan.view.dead_in(part) for part in parts)
                 size, count = sum(part.bytes for part in parts), sum(part.rows for part in parts)
                 rows.append([plan.view.name, path, len(parts), count, dead, size, note])
         if plan.skipped or len(rows) == before:

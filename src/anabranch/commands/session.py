@@ -168,14 +168,17 @@ class Session:
         from anabranch.execution.plan import TableView
 
         state = self.catalog.state(table.position, table.id)
+        rewrites = self.catalog.rewrites(table.position, table.id)
 
         def make() -> TableView:
-            ids = {part.schema_id for part in state.parts.values()}
+            rewritten = (part for rewrite in rewrites for part in rewrite.parts)
+            ids = {part.schema_id for part in (*state.parts.values(), *rewritten)}
             written = {id: self.catalog.schema(table.id, id) for id in ids}
-            return TableView(table.name, table.schema, state, written, self.folder(table.id))
+            return TableView(table.name, table.schema, state, written, self.folder(table.id), rewrites)
 
         # The view keeps the state's sets alive, so that their ids are not given to others.
-        key = ("view", table.name, table.schema.id, id(state.parts), id(state.dead))
+        made = tuple(rewrite.id for rewrite in rewrites)
+        key = ("view", table.name, table.schema.id, id(state.parts), id(state.dead), made)
         found: TableView = self.remember(key, make)
         return found
 

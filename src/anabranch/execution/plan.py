@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pyroaring import BitMap
 
@@ -16,30 +17,46 @@ from anabranch import expressions
 from anabranch.execution.predicate import Predicate
 from anabranch.model import types
 from anabranch.model.part import ColumnStats, Part
+from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.options import Limits
+from anabranch.parts.carriers import Carried, carried
 from anabranch.storage.files import Files
 from anabranch.storage.statistics import bounds_by_label
 
 
 @dataclass(frozen=True)
 class TableView:
-    """A table at a version: its schema, its state, where its files are, and the schemas its parts were written with."""
+    """A table at a version: its schema, its state, where its files are, the schemas its parts were written with, and
+    the rewrites that may stand for some of them."""
 
     name: str
     schema: Schema
     state: TableState
     written: Mapping[int, Schema]
     files: Files
+    rewrites: tuple[Rewrite, ...] = ()
     _bounds: dict[tuple[str, ...], list[Mapping[str, ColumnStats]]] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def carried(self) -> Carried:
+        """What is read: fresh parts, and rewrites in the place of others."""
+        return carried(self.state, self.schema, self.rewrites, self.written)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.carried.parts
+
+    def dead_in(self, part: Part) -> int:
+        found = self.carried.dead.get(part.slot)
+        return len(found) if found else 0
 
     def bounds(self, labels: tuple[str, ...]) -> list[Mapping[str, ColumnStats]]:
         """The bounds of these columns in every part, decoded once."""
         if labels not in self._bounds:
             asked = self.schema.select(labels)
-            parts = self.state.parts.values()
-            self._bounds[labels] = [bounds_by_label(part, self.written[part.schema_id], asked) for part in parts]
+            self._bounds[labels] = [bounds_by_label(part, self.written[part.schema_id], asked) for part in self.parts]
         return self._bounds[labels]
 
 
@@ -56,7 +73,7 @@ class ScanPlan:
     """Whoever reads the rows filters them again, so `where` may be left out where only Spark could evaluate it."""
 
     def dead(self, part: Part) -> BitMap | None:
-        return self.view.state.dead.get(part.slot)
+        return self.view.carried.dead.get(part.slot)
 
     @property
     def bytes(self) -> int:
@@ -80,14 +97,13 @@ class Paths:
 def plan_scan(view: TableView, labels: Sequence[str] | None = None, where: Predicate | None = None) -> ScanPlan:
     """`where` is a predicate that the reader's rows will be filtered by anyway; here it only skips parts."""
     columns = view.schema.select(labels)
-    parts = tuple(view.state.parts.values())
-    kept = parts
+    parts = kept = view.parts
     if where is not None and parts:
         bounds = where.bounds(view.schema)
         if bounds:
             flags = expressions.select_parts(bounds, view.bounds(tuple(sorted({bound.column for bound in bounds}))))
             kept = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
-    alive = tuple(part for part in kept if view.state.dead_in(part) < part.rows)
+    alive = tuple(part for part in kept if view.dead_in(part) < part.rows)
     return ScanPlan(view, columns, alive, len(parts) - len(alive), where)
 
 

@@ -19,11 +19,10 @@ from anabranch.model.part import Part
 from anabranch.model.schema import Column, Schema
 from anabranch.storage.arrow_types import arrow_schema
 from anabranch.storage.files import Files
-from anabranch.storage.parquet import ORIGIN, read_groups, read_part
+from anabranch.storage.parquet import ORIGIN, ROW_ID, read_groups, read_part
 from anabranch.storage.projection import project, stored
 from anabranch.storage.row_ids import kept, row_ids
 
-ROW_ID = "_row_id"
 _READERS = 4
 
 
@@ -86,13 +85,15 @@ class PartReader:
             raise
 
     def _with_ids(self, seen: pa.Table, data: pa.Table, part: Part, first: int) -> pa.Table:
-        ids = pa.array(row_ids(part.slot, first, data.num_rows))
+        ids = data.column(ROW_ID) if part.has_row_id else pa.array(row_ids(part.slot, first, data.num_rows))
         origin = pc.coalesce(data.column(ORIGIN), ids) if part.has_origin else ids
         return seen.append_column(ROW_ID, ids).append_column(ORIGIN, origin)
 
     def _names(self, part: Part) -> list[str]:
         names = stored(self._fetched, self.written[part.schema_id])
-        return [*names, ORIGIN] if self.ids and part.has_origin else names
+        if not self.ids:
+            return names
+        return names + [name for name, held in ((ROW_ID, part.has_row_id), (ORIGIN, part.has_origin)) if held]
 
     def whole(self, part: Part, dead: BitMap | None, *, threads: bool = True) -> pa.Table:
         data = read_part(self.files, part, self.table, self._names(part), threads=threads)

@@ -103,7 +103,7 @@ def _native(
     schema = read_schema(plan.columns, names)
     columns = [_labelled(column, name) for column, name in zip(plan.columns, names, strict=True)]
     if ids:
-        schema = schema.add(ORIGIN, "long")
+        schema = schema.add(ROW_ID, "long").add(ORIGIN, "long")
     if ids or masked or _GLOB.search(files.spark_url()):
         # Paths are taken as they stand; without basePath Spark would then read parts twice. The slot costs a little.
         schema = schema.add(masks.SLOT, "long")
@@ -118,7 +118,7 @@ def _native(
         dead = [(part, found) for part in parts if (found := plan.dead(part))]
         frame = masks.hide(frame, spark, dead)
     if ids:
-        row_id = F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`")
+        row_id = F.coalesce(F.col(ROW_ID), F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`"))
         columns += [row_id.alias(ROW_ID), F.coalesce(F.col(ORIGIN), row_id).alias(ORIGIN)]
     return frame.select(*columns)
 

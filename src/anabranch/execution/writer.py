@@ -22,18 +22,21 @@ class PartsWriter:
     """Writes a stream of rows as parts, one partition each. Rows of one partition should come together: a partition
     that comes again starts another part. `next_slot` gives the slot of the next part."""
 
-    def __init__(self, to: Destination, next_slot: Callable[[], int], *, has_origin: bool = False) -> None:
-        self.to, self.next_slot, self.has_origin = to, next_slot, has_origin
+    def __init__(
+        self, to: Destination, next_slot: Callable[[], int], *, has_origin: bool = False, has_row_id: bool = False
+    ) -> None:
+        self.to, self.next_slot = to, next_slot
+        self._ids = {"has_origin": has_origin, "has_row_id": has_row_id}
         self.parts: list[Part] = []
         self._open: PartWriter | None = None
         self._rows = 0
 
     def write(self, data: pa.Table) -> None:
-        """Columns in the schema's order, `_origin` last where there is one."""
+        """Columns in the schema's order, then `_row_id` and `_origin` where they are stored."""
         for partition, rows in split(data, self.to.schema):
             if self._open is None or self._open.partition != partition or self._rows >= MAX_PART_ROWS:
                 self._finish()
-                self._open = PartWriter(self.to, self.next_slot(), partition=partition, has_origin=self.has_origin)
+                self._open = PartWriter(self.to, self.next_slot(), partition=partition, **self._ids)
             self._open.write(rows)
             self._rows += rows.num_rows
 
@@ -57,10 +60,15 @@ class PartsWriter:
 
 
 def write_parts(
-    to: Destination, tables: Iterable[pa.Table], next_slot: Callable[[], int], *, has_origin: bool = False
+    to: Destination,
+    tables: Iterable[pa.Table],
+    next_slot: Callable[[], int],
+    *,
+    has_origin: bool = False,
+    has_row_id: bool = False,
 ) -> list[Part]:
     """All parts or none: an error, Ctrl-C too, leaves no file."""
-    writer = PartsWriter(to, next_slot, has_origin=has_origin)
+    writer = PartsWriter(to, next_slot, has_origin=has_origin, has_row_id=has_row_id)
     try:
         for table in tables:
             for first in range(0, table.num_rows, MAX_PART_ROWS):

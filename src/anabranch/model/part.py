@@ -1,6 +1,7 @@
 """Parts: immutable Parquet files, and what the catalog knows of them.
 
-A fresh part has a slot, a number unique in its table on all branches; its rows' ids are `slot << 32 | position`.
+A fresh part has a slot, a number unique in its table on all branches; its rows' ids are `slot << 32 | position`. A
+rewritten part has a slot as well, by which masks know it, but stores its rows' ids.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Part:
     stats: str = "{}"
     partition: str | None = None
     has_origin: bool = False
+    has_row_id: bool = False
+    """A rewritten part: its rows stand elsewhere than where they were written, so it stores their ids."""
 
     @property
     def path(self) -> str:

@@ -13,6 +13,7 @@ from pyroaring import BitMap
 
 from anabranch.model.history import Position
 from anabranch.model.part import Part
+from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Schema
 
 Operation = Literal[
@@ -97,6 +98,7 @@ class CommitRequest:
     partitions: tuple[PartitionRecord, ...] = ()
     deltas: tuple[TableDelta, ...] = ()
     changes: tuple[Change, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
     hidden_schemas: tuple[tuple[str, int], ...] = ()
     merged: Position | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)

@@ -111,10 +111,10 @@ def _frame(session: Session, plan: ScanPlan, *, ids: bool) -> DataFrame:
     from anabranch.execution.spark_scan import scan_frame
 
     spark, limits = session.shared.spark(), session.shared.limits
-    state = plan.view.state
-    key = (id(state.parts), id(state.dead), plan.view.schema.id, plan.columns, plan.where, ids, limits, id(spark))
-    # The entry keeps the state's sets alive, so that their ids are not given to others.
-    return session.remember(key, lambda: (scan_frame(spark, plan, limits, ids=ids), state))[0]
+    carried = plan.view.carried
+    key = (id(carried), plan.view.schema.id, plan.columns, plan.where, ids, limits, id(spark))
+    # The entry keeps what is read alive, so that its id is not given to others.
+    return session.remember(key, lambda: (scan_frame(spark, plan, limits, ids=ids), carried))[0]
 
 
 def as_frame(session: Session, data: Any) -> DataFrame:

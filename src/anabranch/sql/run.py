@@ -320,6 +320,7 @@ _RUNNERS: dict[type, Runner] = {
     s.AddPartition: _add_partition,
     s.DropPartition: _drop_partition,
     s.TruncateTable: run_rows.run_truncate,
+    s.OptimizeTable: run_rows.run_optimize,
     s.ShowTables: lambda session, x: describe.show_tables(
         session,
         x.database.database if x.database else None,

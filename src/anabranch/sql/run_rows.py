@@ -18,6 +18,7 @@ from anabranch.commands.insert import (
     or_discard,
     write_by_spark,
 )
+from anabranch.commands.optimize import optimize
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
 from anabranch.commands.tables import TableSpec, commit_new, prepare_table, refuse_taken
@@ -240,6 +241,11 @@ def run_truncate(session: Session, statement: s.TruncateTable) -> Result:
     commit = partitions.truncate(session, table, statement.partition)
     after = 0 if commit is None else session.catalog.state(session.head(), table.id).rows
     return _rows_result("rows_deleted", before - after if commit else 0)
+
+
+def run_optimize(session: Session, statement: s.OptimizeTable) -> Result:
+    session, table = writable(session, statement.name)
+    return optimize(session, table).result()
 
 
 # --- CREATE TABLE AS --------------------------------------------------------------------------------------------------

@@ -128,6 +128,11 @@ class TruncateTable(Statement):
 
 
 @dataclass(frozen=True)
+class OptimizeTable(Statement):
+    name: Name
+
+
+@dataclass(frozen=True)
 class AddColumns(Statement):
     name: Name
     columns: tuple[tuple[ColumnDef, Place | None], ...]

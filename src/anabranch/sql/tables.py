@@ -77,6 +77,10 @@ def truncate(cursor: Cursor) -> st.TruncateTable:
     return st.TruncateTable(name, clauses.partition(cursor) if cursor.at("PARTITION") else None)
 
 
+def optimize(cursor: Cursor) -> st.OptimizeTable:
+    return st.OptimizeTable(written_table_name(cursor))
+
+
 def _like(cursor: Cursor, name: Name, *, if_not_exists: bool) -> st.CreateTable:
     like, body = table_name(cursor), _Body()
     body.clauses(cursor)

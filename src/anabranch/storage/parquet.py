@@ -25,7 +25,7 @@ from anabranch.storage.files import Files
 from anabranch.storage.projection import convert
 
 ROW_GROUP = 131_072
-ORIGIN = "_origin"
+ROW_ID, ORIGIN = "_row_id", "_origin"
 _SAMPLE = 8192
 
 
@@ -41,15 +41,24 @@ class Destination:
 class PartWriter:
     """Writes one fresh part, batch by batch, in bounded memory. It is a part only when `close` has returned it."""
 
-    def __init__(self, to: Destination, slot: int, *, partition: str | None = None, has_origin: bool = False) -> None:
+    def __init__(
+        self,
+        to: Destination,
+        slot: int,
+        *,
+        partition: str | None = None,
+        has_origin: bool = False,
+        has_row_id: bool = False,
+    ) -> None:
         self.files, self.schema, self.slot, self.partition = to.files, to.schema, slot, partition
         self._compression = to.compression
         self.id = str(uuid.uuid4())
         self.name = f"slot={slot}/{self.id}.parquet"
         self._arrow = file_schema(to.schema.columns)
-        if has_origin:
-            self._arrow = self._arrow.append(pa.field(ORIGIN, pa.int64()))
-        self.has_origin = has_origin
+        self.has_origin, self.has_row_id = has_origin, has_row_id
+        self._ids = [name for name, held in ((ROW_ID, has_row_id), (ORIGIN, has_origin)) if held]
+        for name in self._ids:
+            self._arrow = self._arrow.append(pa.field(name, pa.int64()))
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         self._rows = 0
@@ -59,7 +68,7 @@ class PartWriter:
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, data: pa.Table) -> None:
-        """Takes rows whose columns and types are the schema's, in its order (and `_origin` last, if it has one)."""
+        """Takes rows with the schema's columns and types, in its order (then `_row_id`, `_origin`, if it has them)."""
         arrays = [
             convert(array, column.type, types.physical_type(column.type))
             for array, column in zip(data.columns, self.schema.columns, strict=False)
@@ -81,7 +90,8 @@ class PartWriter:
                     self._arrow,
                     filesystem=self.files.filesystem,
                     compression=self._compression,
-                    use_dictionary=_worth_a_dictionary(data),
+                    use_dictionary=_worth_a_dictionary(data, self._ids),
+                    column_encoding=dict.fromkeys(self._ids, "DELTA_BINARY_PACKED") or None,
                     store_schema=False,
                     metadata_collector=self._metadata,
                 )
@@ -122,6 +132,7 @@ class PartWriter:
             stats=statistics.collect(metadata, self.schema, frozenset(self._nan)),
             partition=self.partition,
             has_origin=self.has_origin,
+            has_row_id=self.has_row_id,
         )
 
     def abort(self) -> None:
@@ -133,10 +144,12 @@ class PartWriter:
         self.files.discard(self.name)
 
 
-def _worth_a_dictionary(data: pa.Table) -> bool | list[str]:
+def _worth_a_dictionary(data: pa.Table, ids: Sequence[str]) -> bool | list[str]:
     """The columns whose values repeat. Trying a dictionary on others is most of the cost of writing a large part."""
+    if ids:
+        data = data.drop_columns(list(ids))
     if data.num_rows < _SAMPLE:
-        return True
+        return data.column_names if ids else True
     sample = data.slice(0, _SAMPLE)
     return [
         name

@@ -1,0 +1,59 @@
+"""Rewrites of tables. One is read once: it never changes, and which states it fits is decided by whoever reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyroaring import BitMap
+from sqlalchemy import bindparam, select
+
+from anabranch.catalog.bitmaps import decode
+from anabranch.catalog.states import States
+from anabranch.catalog.tables import rewrite, rewrite_input, rewrite_part
+from anabranch.model.history import Position
+from anabranch.model.part import Part
+from anabranch.model.rewrite import Rewrite
+
+_IDS = select(rewrite.c.id).where(rewrite.c.table_id == bindparam("table")).order_by(rewrite.c.version)
+
+
+def _of(body: Any) -> Any:
+    ids: Any = bindparam("ids", expanding=True)
+    its = (body.c.table_id == bindparam("table"), body.c.rewrite_id.in_(ids))
+    return select(body).where(*its).order_by(body.c.rewrite_id, body.c.seq)
+
+
+_INPUTS, _PARTS = _of(rewrite_input), _of(rewrite_part)
+_AT_ONCE = 500
+
+
+class Rewrites(States):
+    """Other ways to read tables."""
+
+    def rewrites(self, position: Position, table_id: str) -> tuple[Rewrite, ...]:
+        """Those known when the position was first asked for; a newer one can only be missed, which harms nothing."""
+        key = (table_id, position)
+        found = self._memory.rewrites_at.get(key)
+        if found is None:
+            ids = [row.id for row in self._db.rows(_IDS, {"table": table_id})]
+            self._read([id for id in ids if (table_id, id) not in self._memory.rewrites], table_id)
+            found = tuple(self._memory.rewrites[table_id, id] for id in ids)
+            self._memory.rewrites_at[key] = found
+        return found
+
+    def _read(self, ids: Sequence[str], table_id: str) -> None:
+        for start in range(0, len(ids), _AT_ONCE):
+            asked = list(ids[start : start + _AT_ONCE])
+            left_out: dict[str, dict[int, BitMap]] = {id: {} for id in asked}
+            parts: dict[str, list[Part]] = {id: [] for id in asked}
+            values = {"table": table_id, "ids": asked}
+            for row in self._db.rows(_INPUTS, values):
+                nothing = row.bitmap is None and row.blob is None
+                dead = BitMap() if nothing else decode(row.bitmap, row.blob, self._blobs)
+                left_out[row.rewrite_id][row.slot] = dead
+            for row in self._db.rows(_PARTS, values):
+                part = Part(row.id, row.slot, row.schema_id, row.rows, row.bytes, row.stats, row.partition, True, True)
+                parts[row.rewrite_id].append(part)
+            for id in asked:
+                self._memory.rewrites[table_id, id] = Rewrite(id, table_id, left_out[id], tuple(parts[id]))

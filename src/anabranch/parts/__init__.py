@@ -1,0 +1,1 @@
+"""Which parts stand for which: rewrites and what they cover."""
