@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from pyroaring import BitMap
@@ -15,7 +16,9 @@ from anabranch.model.history import Position
 from anabranch.model.part import Part
 from anabranch.model.rewrite import Rewrite
 
-_IDS = select(rewrite.c.id).where(rewrite.c.table_id == bindparam("table")).order_by(rewrite.c.version)
+_IDS = (
+    select(rewrite.c.id, rewrite.c.detail).where(rewrite.c.table_id == bindparam("table")).order_by(rewrite.c.version)
+)
 
 
 def _of(body: Any) -> Any:
@@ -36,15 +39,17 @@ class Rewrites(States):
         key = (table_id, position)
         found = self._memory.rewrites_at.get(key)
         if found is None:
-            ids = [row.id for row in self._db.rows(_IDS, {"table": table_id})]
-            self._read([id for id in ids if (table_id, id) not in self._memory.rewrites], table_id)
-            found = tuple(self._memory.rewrites[table_id, id] for id in ids)
+            details = {row.id: row.detail for row in self._db.rows(_IDS, {"table": table_id})}
+            new = {id: json.loads(text) for id, text in details.items() if (table_id, id) not in self._memory.rewrites}
+            self._read(new, table_id)
+            found = tuple(self._memory.rewrites[table_id, id] for id in details)
             self._memory.rewrites_at[key] = found
         return found
 
-    def _read(self, ids: Sequence[str], table_id: str) -> None:
+    def _read(self, details: Mapping[str, Mapping[str, bool]], table_id: str) -> None:
+        ids = list(details)
         for start in range(0, len(ids), _AT_ONCE):
-            asked = list(ids[start : start + _AT_ONCE])
+            asked = ids[start : start + _AT_ONCE]
             left_out: dict[str, dict[int, BitMap]] = {id: {} for id in asked}
             parts: dict[str, list[Part]] = {id: [] for id in asked}
             values = {"table": table_id, "ids": asked}
@@ -53,7 +58,11 @@ class Rewrites(States):
                 dead = BitMap() if nothing else decode(row.bitmap, row.blob, self._blobs)
                 left_out[row.rewrite_id][row.slot] = dead
             for row in self._db.rows(_PARTS, values):
-                part = Part(row.id, row.slot, row.schema_id, row.rows, row.bytes, row.stats, row.partition, True, True)
+                ids_in = not details[row.rewrite_id].get("keyed")
+                its = (row.schema_id, row.rows, row.bytes, row.stats, row.partition, ids_in, ids_in)
+                part = Part(row.id, row.slot, *its)
                 parts[row.rewrite_id].append(part)
             for id in asked:
-                self._memory.rewrites[table_id, id] = Rewrite(id, table_id, left_out[id], tuple(parts[id]))
+                self._memory.rewrites[table_id, id] = Rewrite(
+                    id, table_id, left_out[id], tuple(parts[id]), **details[id]
+                )

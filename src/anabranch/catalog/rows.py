@@ -135,7 +135,7 @@ def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
             (hidden_schema, [{"table_id": table, "schema_id": id} for table, id in request.hidden_schemas]),
         ),
         rewrites=(
-            (rewrite, [{"table_id": made.table_id, "id": made.id} for made in request.rewrites]),
+            (rewrite, [_rewrite(made) for made in request.rewrites]),
             (rewrite_input, [row for made in request.rewrites for row in _rewrite_inputs(made, blobs)]),
             (rewrite_part, [row for made in request.rewrites for row in _rewrite_parts(made)]),
         ),
@@ -197,11 +197,11 @@ def _parts(delta: TableDelta) -> Iterator[Values]:
 
 
 def _placements(delta: TableDelta) -> Iterator[Values]:
-    placed = {part.slot for part in delta.placed}
-    for slot in sorted(placed):
-        yield {"table_id": delta.table_id, "slot": slot, "placed": True, "cause": delta.cause}
-    for slot in sorted(set(delta.removed) - placed):  # placing comes after removing, so it decides
-        yield {"table_id": delta.table_id, "slot": slot, "placed": False, "cause": delta.cause}
+    placed = [part.slot for part in delta.placed]
+    removed = sorted(set(delta.removed).difference(placed))  # placing comes after removing, so it decides
+    for seq, slot in enumerate([*removed, *placed]):
+        its = {"slot": slot, "placed": seq >= len(removed), "cause": delta.cause, "seq": seq}
+        yield {"table_id": delta.table_id, **its}
 
 
 def _dead_rows(delta: TableDelta, blobs: Blobs | None) -> Iterator[Values]:
@@ -212,6 +212,11 @@ def _dead_rows(delta: TableDelta, blobs: Blobs | None) -> Iterator[Values]:
                 "table_id": delta.table_id, "slot": slot, "kill": kill, "cause": delta.cause, "bitmap": data,
                 "blob": blob, "count": len(bitmap),
             }  # fmt: skip
+
+
+def _rewrite(made: Rewrite) -> Values:
+    detail = {"keyed": made.keyed, "oldest": made.oldest} if made.keyed else {}
+    return {"table_id": made.table_id, "id": made.id, "detail": _json(detail)}
 
 
 def _rewrite_inputs(made: Rewrite, blobs: Blobs | None) -> Iterator[Values]:

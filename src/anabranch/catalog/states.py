@@ -35,7 +35,7 @@ def _placements(on: On) -> Any:
         select(placement.c.version, placement.c.slot, placement.c.placed, placement.c.cause, *_PART)
         .select_from(on(placement).outerjoin(part, its_part))
         .where(placement.c.table_id == bindparam("table"))
-        .order_by(placement.c.version, placement.c.slot)
+        .order_by(placement.c.version, placement.c.seq, placement.c.slot)
     )
 
 
@@ -103,10 +103,9 @@ class States(Objects):
             return _moved(start, position, [])
         parts, dead = dict(start.parts), dict(start.dead)
         for _, slot, is_placed, _, *fields in placements:
+            parts.pop(slot, None)  # what is placed again stands last
             if is_placed:
                 parts[slot] = Part(*fields)
-            else:
-                parts.pop(slot, None)
         for _, slot, kill, _, bitmap, blob in kills:
             rows, had = decode(bitmap, blob, self._blobs), dead.get(slot, BitMap())
             left = had | rows if kill else had - rows

@@ -160,6 +160,7 @@ placement = _table(
     _column("slot", BigInteger, key=True),
     _column("placed", Boolean),
     _column("cause", Text),
+    _column("seq", Integer, nullable=True, since=2),  # in keyed tables the order of placing is the order of arrival
 )
 
 dead_rows = _table(  # the bitmap is in the row, or, if large, in the blob of that name
@@ -182,6 +183,7 @@ rewrite = _table(  # belongs to its table, whatever the branch whose commit made
     _column("id", Text, key=True),
     _column("branch_id", BigInteger),
     _column("version", BigInteger),
+    _column("detail", Text),
     since=2,
 )
 

@@ -16,9 +16,15 @@ from anabranch.model.part import Part
 @dataclass(frozen=True)
 class Rewrite:
     """Parts that hold the rows of some slots, one after the other in the order of `left_out`, whose values are the
-    positions of each slot that were left out because they were dead."""
+    positions of each slot that were left out because they were dead.
+
+    Of a `keyed` table: the merge of these slots by key, the oldest first. `oldest`: nothing older could hold a key of
+    theirs, so what it needed no more (tombstones, retracts) is gone.
+    """
 
     id: str
     table_id: str
     left_out: Mapping[int, BitMap]
     parts: tuple[Part, ...]
+    keyed: bool = False
+    oldest: bool = False

@@ -18,7 +18,8 @@ from anabranch.model.records import TableDelta
 
 @dataclass(frozen=True)
 class TableState:
-    """`parts`: slot -> visible part. `dead`: slot -> positions that are hidden, of absent slots too."""
+    """`parts`: slot -> visible part, in the order of placing. `dead`: slot -> positions that are hidden, of absent
+    slots too."""
 
     table_id: str
     position: Position
@@ -48,6 +49,7 @@ def advance(state: TableState, position: Position, deltas: Iterable[TableDelta])
         for slot in delta.removed:
             parts.pop(slot, None)
         for part in delta.placed:
+            parts.pop(part.slot, None)  # what is placed again stands last
             parts[part.slot] = part
         for slot, positions in delta.killed.items():
             dead[slot] = dead[slot] | positions if slot in dead else positions
