@@ -11,12 +11,14 @@ AnabranchError
 ├── InvalidName              a name that is reserved, empty or too long
 ├── UnknownOption            an option that does not exist; offers the nearest
 ├── InvalidOption            an option with a value it cannot have
+├── OptionConflict           options that do not go together, or do not fit their table
 ├── SchemaError              a column change or type that is refused
 │   └── UnsupportedType
 ├── DataError                rows that do not fit their table
 │   ├── TypeMismatch
 │   ├── ValueOutOfRange      overflow: never a wrap
 │   ├── NullViolation        NULL into NOT NULL
+│   ├── KindRefused          a row of a kind that is unknown, or that the merge engine does not take
 │   └── ColumnMismatch       missing or extra columns
 ├── ExpressionError          an expression that cannot be evaluated, or is not boolean where it must be
 │   └── NeedsSpark           an expression that only Spark can evaluate
@@ -122,6 +124,14 @@ class InvalidOption(AnabranchError):
         super().__init__(f"option {quoted(name)} cannot be {quoted(str(value))}: it takes {expected}.")
 
 
+class OptionConflict(AnabranchError):
+    """An option that does not go with another one, or does not fit the table's columns."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"option {quoted(name)} cannot be set so: {why}.")
+        self.name = name
+
+
 class SchemaError(AnabranchError):
     """A column change or type that is refused."""
 
@@ -158,6 +168,12 @@ class NullViolation(DataError):
             f"column {quoted(column)} of {quoted(table)} is NOT NULL, but the data holds NULL{count}. "
             "Give a value, or DROP NOT NULL first."
         )
+
+
+class KindRefused(DataError):
+    def __init__(self, kind: object, why: str) -> None:
+        super().__init__(f"a row of kind {quoted(str(kind))} is refused: {why}. Nothing was written.")
+        self.kind = kind
 
 
 class ColumnMismatch(DataError):

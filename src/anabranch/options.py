@@ -26,15 +26,80 @@ class Option:
             raise InvalidOption(self.name, value, "one of " + ", ".join(f"'{choice}'" for choice in self.choices))
 
 
+_SWITCH = ("false", "true")
+
 TABLE_OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
+        Option(
+            "aggregation.remove-record-on-delete", "false", "Whether -D removes the row of an aggregation.", _SWITCH
+        ),
+        Option("fields.default-aggregate-function", "", "The function of fields that name none."),
+        Option("ignore-delete", "false", "Whether writes drop -D and -U.", _SWITCH),
+        Option("ignore-update-before", "false", "Whether writes drop -U.", _SWITCH),
         Option("isolation", "snapshot", "What concurrent statements may not see.", ("snapshot", "serializable")),
         Option("merge.detect", "file", "What a branch merge compares: files, rows or cells.", ("file", "row", "cell")),
         Option("merge.on-conflict", "fail", "Which side a conflict of rows goes to.", ("fail", "ours", "theirs")),
+        Option(
+            "merge-engine",
+            "deduplicate",
+            "How the records of one primary key become one row.",
+            ("deduplicate", "first-row", "partial-update", "aggregation"),
+        ),
+        Option(
+            "partial-update.remove-record-on-delete",
+            "false",
+            "Whether -D removes the row of a partial update.",
+            _SWITCH,
+        ),
+        Option(
+            "partial-update.remove-record-on-sequence-group", "", "The sequence fields on which -D removes the row."
+        ),
+        Option("rowkind.field", "", "The column that holds each row's kind: '+I', '-U', '+U' or '-D'."),
+        Option("sequence.field", "", "The columns that order the records of a key, before their arrival does."),
+        Option(
+            "sequence.field.sort-order", "ascending", "Which way `sequence.field` orders.", ("ascending", "descending")
+        ),
         Option("write.compression", "snappy", "How Parquet pages are compressed.", ("snappy", "zstd", "lz4", "none")),
     )
 }
+
+FIELD_OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option("aggregate-function", "", "The function that combines the field's values."),
+        Option("count-limit", "", "The most rows that nested_update keeps in one value."),
+        Option("distinct", "false", "Whether collect and listagg keep an element once.", _SWITCH),
+        Option("ignore-retract", "false", "Whether -U and -D leave the field alone.", _SWITCH),
+        Option("list-agg-delimiter", ",", "What listagg puts between two texts."),
+        Option("nested-key", "", "The fields that identify a row of a nested table."),
+        Option("nested-sequence-field", "", "The fields whose larger value wins among rows of a nested key."),
+        Option("sequence-group", "", "The fields that change only with these sequence fields."),
+    )
+}
+"""Options of one field, set as `fields.<field>.<option>`; a sequence group may name several fields."""
+
+
+def field_option(name: str) -> tuple[str, Option] | None:
+    """The field, or comma list of fields, and the option that `fields.<field>.<option>` names."""
+    head, _, rest = name.partition(".")
+    field, _, suffix = rest.rpartition(".")
+    found = FIELD_OPTIONS.get(suffix)
+    return (field, found) if head == "fields" and field and found else None
+
+
+def known_option(name: str) -> Option | None:
+    """The option of this name; None: there is none, and the name may be the user's own."""
+    found = TABLE_OPTIONS.get(name)
+    if found is None and (of_field := field_option(name)):
+        found = of_field[1]
+    return found
+
+
+def _known_names(name: str) -> list[str]:
+    """All option names, those of fields with the field that `name` speaks of."""
+    field = name.split(".")[1] if name.startswith("fields.") and name.count(".") > 1 else "<field>"
+    return [*TABLE_OPTIONS, *(f"fields.{field}.{suffix}" for suffix in FIELD_OPTIONS)]
 
 
 def option(properties: Mapping[str, str], name: str) -> str:
@@ -45,11 +110,11 @@ def option(properties: Mapping[str, str], name: str) -> str:
 def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """The properties themselves, if every option among them exists and has a value it can have."""
     for name, value in properties.items():
-        option = TABLE_OPTIONS.get(name)
+        option = known_option(name)
         if option is not None:
             option.check(value)
         elif not name.startswith("user.") and ("." in name or "-" in name or nearest(name, TABLE_OPTIONS)):
-            raise UnknownOption(name, TABLE_OPTIONS)
+            raise UnknownOption(name, _known_names(name))
     return dict(properties)
 
 

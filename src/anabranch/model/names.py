@@ -7,7 +7,7 @@ import re
 from anabranch.errors import InvalidName
 from anabranch.model.types import quote_identifier
 
-RESERVED_COLUMNS = frozenset({"_metadata", "_row_id", "_origin", "_kind", "_change"})
+RESERVED_COLUMNS = frozenset({"_metadata", "_row_id", "_origin", "_kind", "_sets", "_change"})
 MAX_LENGTH = 255
 
 
