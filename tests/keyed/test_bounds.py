@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.keyed import bounds
@@ -23,6 +23,7 @@ def through_json(value):
     return tuple(json.loads(json.dumps(list(value))))
 
 
+@settings(deadline=None)
 @given(some_types_and_rows())
 def test_bounds_compare_as_keys_and_come_back(drawn):
     types, rows = drawn
@@ -38,6 +39,7 @@ def test_bounds_compare_as_keys_and_come_back(drawn):
         assert equal(columns_of(found, types), keys).all()
 
 
+@settings(deadline=None)
 @given(some_types_and_rows(), st.integers(1, 5), st.integers(1, 8))
 def test_part_keys_hold_their_row_groups(drawn, size, max_text):
     """Also with texts cut very short."""

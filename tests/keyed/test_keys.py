@@ -30,6 +30,7 @@ def sorted_rows(rows, types):
     return sorted(rows, key=lambda row: order(row, types))
 
 
+@settings(deadline=None)
 @given(some_types_and_rows())
 def test_sort_is_stable_and_as_python_sorts(drawn):
     types, rows = drawn
@@ -37,6 +38,7 @@ def test_sort_is_stable_and_as_python_sorts(drawn):
     assert found.tolist() == sorted(range(len(rows)), key=lambda at: order(rows[at], types))
 
 
+@settings(deadline=None)
 @given(some_types_and_rows())
 def test_normal_rows_order_as_the_values(drawn):
     types, rows = drawn
@@ -46,6 +48,7 @@ def test_normal_rows_order_as_the_values(drawn):
             assert (keys.row(a) < keys.row(b)) == (order(rows[a], types) < order(rows[b], types))
 
 
+@settings(deadline=None)
 @given(some_types_and_rows())
 def test_codes_never_contradict_the_order(drawn):
     types, rows = drawn
@@ -76,6 +79,7 @@ def test_exact_codes(name, columns, exact):
     assert codes_of(key_columns(columns))[1] is exact
 
 
+@settings(deadline=None)
 @given(some_types_and_rows())
 def test_segments(drawn):
     types, rows = drawn
@@ -87,6 +91,7 @@ def test_segments(drawn):
     assert is_sorted(keys.take(np.arange(len(keys))[::-1])) == (len(expected) < 2)
 
 
+@settings(deadline=None)
 @given(some_types_and_rows(), st.data())
 def test_search_and_match(drawn, data):
     types, rows = drawn
@@ -120,6 +125,7 @@ def test_search_in_blocks(held, asked):
             )
 
 
+@settings(deadline=None)
 @given(some_types_and_rows())
 def test_row_by_row(drawn):
     types, rows = drawn
@@ -131,6 +137,7 @@ def test_row_by_row(drawn):
     assert less(one, other).tolist() == [x < y for x, y in pairs]
 
 
+@settings(deadline=None)
 @given(some_types_and_rows(), st.integers(0, 30), st.integers(0, 30))
 def test_slices_hold_what_they_say(drawn, start, stop):
     types, rows = drawn
@@ -148,7 +155,7 @@ def test_slices_hold_what_they_say(drawn, start, stop):
     ]
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
 def test_many_ties(seed):
     """Texts that agree in more than a code holds, and keys that occur often."""
