@@ -106,8 +106,10 @@ class Table:
         return table_frame(self._session, self._open(), columns, where)
 
     def count(self) -> int:
-        """The number of rows, from metadata alone."""
+        """The number of rows, from metadata alone; of a keyed table, from its keys."""
         table = self._open()
+        if table.schema.primary_key:
+            return self._session.view(table).rows
         return self._session.catalog.state(table.position, table.id).rows
 
     def history(self, limit: int | None = None) -> list[Commit]:

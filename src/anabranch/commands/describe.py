@@ -78,7 +78,7 @@ def _details(session: Session, table: OpenTable) -> list[tuple[str, str]]:
         ("# partitioned by", ", ".join(column.label for column in table.schema.partition_columns)),
         ("# properties", _pairs(table.record.properties)),
         ("# parts", str(len(view.parts))),
-        ("# rows", f"{view.state.rows:,}"),
+        ("# rows", f"{view.rows:,}"),
         ("# dead rows", f"{dead:,}"),
         ("# bytes", f"{sum(part.bytes for part in view.parts):,}"),
         ("# location", session.folder(table.id).spark_url()),

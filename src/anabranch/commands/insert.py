@@ -43,15 +43,19 @@ def insert_arrow(
     session: Session, table: OpenTable, data: Sequence[pa.Table], shape: Shape, overwrite: Overwrite | None = None
 ) -> int:
     """Rows of this process: no Spark. The data is shaped before anything is written."""
+    if table.schema.primary_key:
+        from anabranch.commands.keyed import upsert_arrow
+
+        return upsert_arrow(session, table, data, shape, overwrite)
     shaped = [shape.apply(piece) for piece in data]
     parts = write_parts(session.destination(table), shaped, lambda: session.next_slot(table.id))
-    return _commit(session, table, parts, overwrite)
+    return commit_rows(session, table, parts, overwrite)
 
 
 def insert_frame(
     session: Session, table: OpenTable, frame: DataFrame, shape: Shape, overwrite: Overwrite | None = None
 ) -> int:
-    return _commit(session, table, write_by_spark(session, table, frame, shape), overwrite)
+    return commit_rows(session, table, write_by_spark(session, table, frame, shape), overwrite)
 
 
 def write_by_spark(session: Session, table: OpenTable, frame: DataFrame, shape: Shape) -> list[Part]:
@@ -64,9 +68,11 @@ def write_by_spark(session: Session, table: OpenTable, frame: DataFrame, shape: 
     return report.parts
 
 
-def _commit(session: Session, table: OpenTable, parts: Sequence[Part], overwrite: Overwrite | None) -> int:
-    """The number of rows written. Nothing to say is no commit."""
-    rows = sum(part.rows for part in parts)
+def commit_rows(
+    session: Session, table: OpenTable, parts: Sequence[Part], overwrite: Overwrite | None, given: int | None = None
+) -> int:
+    """The number of rows written, or `given` if some of them became one. Nothing to say is no commit."""
+    rows = sum(part.rows for part in parts) if given is None else given
     if not parts and overwrite is None:
         return 0
     verb, change = "INSERT", table_change(table, "insert", rows=rows)

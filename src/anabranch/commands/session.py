@@ -23,7 +23,9 @@ from anabranch.model.types import TIMESTAMP
 from anabranch.options import Limits, option
 
 if TYPE_CHECKING:
-    from anabranch.execution.plan import TableView
+    from anabranch.engines import EngineSpec
+    from anabranch.execution.key_index import KeyIndex
+    from anabranch.execution.plan import Keyed, TableView
     from anabranch.execution.spark_writer import Slots
     from anabranch.storage.files import Files
     from anabranch.storage.parquet import Destination
@@ -60,6 +62,13 @@ class OpenTable:
     def name(self) -> str:
         return qualified(self.database.name, self.record.name)
 
+    @property
+    def engine(self) -> EngineSpec:
+        """How the records of a key become a row; the table is keyed."""
+        from anabranch.engines import engine_spec
+
+        return engine_spec(self.schema, self.record.properties)
+
 
 @dataclass
 class Shared:
@@ -72,6 +81,7 @@ class Shared:
     limits: Limits = field(default_factory=Limits)
     slots: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+    keys: KeyIndex | None = None
     alone: set[str] = field(default_factory=set)
     """The tables that a statement of this process has to itself at the moment."""
 
@@ -174,13 +184,22 @@ class Session:
             rewritten = (part for rewrite in rewrites for part in rewrite.parts)
             ids = {part.schema_id for part in (*state.parts.values(), *rewritten)}
             written = {id: self.catalog.schema(table.id, id) for id in ids}
-            return TableView(table.name, table.schema, state, written, self.folder(table.id), rewrites)
+            keyed = self._keyed(table) if table.schema.primary_key else None
+            return TableView(table.name, table.schema, state, written, self.folder(table.id), rewrites, keyed)
 
         # The view keeps the state's sets alive, so that their ids are not given to others.
         made = tuple(rewrite.id for rewrite in rewrites)
         key = ("view", table.name, table.schema.id, id(state.parts), id(state.dead), made)
         found: TableView = self.remember(key, make)
         return found
+
+    def _keyed(self, table: OpenTable) -> Keyed:
+        from anabranch.execution.key_index import KeyIndex
+        from anabranch.execution.plan import Keyed
+
+        if self.shared.keys is None:
+            self.shared.keys = KeyIndex()
+        return Keyed(table.engine, self.shared.keys, self.shared.files.folder(f"cache/{table.id}"))
 
     def folder(self, table_id: str) -> Files:
         return self.shared.files.folder(f"data/{table_id}")

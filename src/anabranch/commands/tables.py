@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from anabranch.commands.columns import ColumnSpec, define
 from anabranch.commands.databases import without_keys
 from anabranch.commands.session import OpenTable, Session, table_change
-from anabranch.errors import AlreadyExists, Refused, SchemaError, UnsupportedType
+from anabranch.engines import check_change, check_unkeyed, engine_spec
+from anabranch.errors import AlreadyExists, SchemaError, UnsupportedType
 from anabranch.model import types
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import checked, fold, qualified
@@ -54,7 +55,9 @@ def prepare_table(session: Session, names: Sequence[str], spec: TableSpec, head:
     database = session.database(names[0], head)
     _check(spec)
     table_id = str(uuid.uuid4())
-    columns = define(session, table_id, spec.columns)
+    key = {fold(name) for name in spec.primary_key}
+    declared = [replace(column, nullable=column.nullable and fold(column.label) not in key) for column in spec.columns]
+    columns = define(session, table_id, declared)
     physical = {fold(column.label): column.physical for column in columns}
     schema = Schema(
         session.catalog.reserve_schema_id(table_id),
@@ -63,8 +66,17 @@ def prepare_table(session: Session, names: Sequence[str], spec: TableSpec, head:
         tuple(physical[fold(name)] for name in spec.partitioned_by),
     )
     properties = checked_properties(spec.properties)
+    _check_engine(schema, properties)
     record = TableRecord(table_id, database.id, names[1], schema.id, properties, spec.comment)
     return OpenTable(database, record, schema, head)
+
+
+def _check_engine(schema: Schema, properties: Mapping[str, str]) -> None:
+    """Refuses options that do not go together, or do not fit the table."""
+    if schema.primary_key:
+        engine_spec(schema, properties)
+    else:
+        check_unkeyed(properties)
 
 
 def commit_new(session: Session, table: OpenTable, delta: TableDelta | None = None) -> Commit:
@@ -101,8 +113,24 @@ def _check(spec: TableSpec) -> None:
         raise SchemaError("a partition column is named twice.")
     if len(spec.partitioned_by) == len(spec.columns):
         raise SchemaError("a table needs a column that it is not partitioned by.")
-    if spec.primary_key:
-        raise Refused("PRIMARY KEY tables are not available in this version. Create the table without a key.")
+    _check_key(spec, by_label)
+
+
+def _check_key(spec: TableSpec, by_label: Mapping[str, ColumnSpec]) -> None:
+    key = [fold(name) for name in spec.primary_key]
+    if not key:
+        return
+    if len(set(key)) < len(key):
+        raise SchemaError("the primary key names a column twice.")
+    for name in spec.primary_key:
+        found = by_label.get(fold(name))
+        if found is None:
+            raise SchemaError(f"the primary key's column '{name}' is not a column of the table.")
+        if not types.is_atomic(found.type):
+            raise UnsupportedType(str(found.type), f"primary key column '{name}'")
+    for name in spec.partitioned_by:
+        if fold(name) not in key:
+            raise SchemaError(f"the partition column '{name}' must be part of the primary key.")
 
 
 def drop_table(session: Session, names: Sequence[str], *, if_exists: bool = False) -> Commit | None:
@@ -139,6 +167,10 @@ def unset_properties(
 
 
 def _with_properties(session: Session, table: OpenTable, properties: Mapping[str, str]) -> Commit:
+    _check_engine(table.schema, properties)
+    if table.schema.primary_key:
+        has_parts = bool(session.catalog.state(table.position, table.id).parts)
+        check_change(table.engine, engine_spec(table.schema, properties), has_parts=has_parts)
     message = f"{table.name}: properties"
     record = replace(table.record, properties=properties)
     return session.commit(table.position, "ALTER TABLE", message, [table_change(table, "properties")], tables=(record,))

@@ -8,13 +8,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pyroaring import BitMap
 
 from anabranch import expressions
+from anabranch.engines import EngineSpec
+from anabranch.execution.key_index import Hidden, KeyIndex
 from anabranch.execution.predicate import Predicate
+from anabranch.keyed import standing
 from anabranch.model import types
 from anabranch.model.part import ColumnStats, Part
 from anabranch.model.rewrite import Rewrite
@@ -24,6 +27,15 @@ from anabranch.options import Limits
 from anabranch.parts.carriers import Carried, carried
 from anabranch.storage.files import Files
 from anabranch.storage.statistics import bounds_by_label
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """What reading a keyed table needs besides: its engine, what is known of its keys, and where overlays go."""
+
+    spec: EngineSpec
+    index: KeyIndex
+    cache: Files
 
 
 @dataclass(frozen=True)
@@ -37,12 +49,39 @@ class TableView:
     written: Mapping[int, Schema]
     files: Files
     rewrites: tuple[Rewrite, ...] = ()
+    keyed: Keyed | None = None
     _bounds: dict[tuple[str, ...], list[Mapping[str, ColumnStats]]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def carried(self) -> Carried:
         """What is read: fresh parts, and rewrites in the place of others."""
-        return carried(self.state, self.schema, self.rewrites, self.written)
+        if self.keyed is None:
+            return carried(self.state, self.schema, self.rewrites, self.written)
+        return Carried(self.standing.units, self._hidden.dead)
+
+    @cached_property
+    def standing(self) -> Carried:
+        """The parts of a keyed table as they arrived; nothing is read for it."""
+        return standing.carried(self.state, self.schema, self.rewrites, self.written)
+
+    @cached_property
+    def _hidden(self) -> Hidden:
+        assert self.keyed is not None
+        return self.keyed.index.hidden(self, self.standing.parts, self.keyed.spec)
+
+    @cached_property
+    def overlay(self) -> TableView | None:
+        """The combined rows of keys whose records are hidden."""
+        found = None if self.keyed is None else self._hidden.overlay
+        if found is None:
+            return None
+        state = TableState(self.state.table_id, self.state.position, {p.slot: p for p in found.parts}, found.dead)
+        return TableView(self.name, self.schema, state, {self.schema.id: self.schema}, found.files)
+
+    @property
+    def rows(self) -> int:
+        here = sum(part.rows - self.dead_in(part) for part in self.parts)
+        return here + (self.overlay.rows if self.overlay else 0)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -69,6 +108,8 @@ class ScanPlan:
     parts: tuple[Part, ...]
     skipped: int
     where: Predicate | None
+    overlay: ScanPlan | None = None
+    """Rows that stand for others of a keyed table; all that is read of it is `each` of the plans."""
     hint: bool = False
     """Whoever reads the rows filters them again, so `where` may be left out where only Spark could evaluate it."""
 
@@ -76,12 +117,22 @@ class ScanPlan:
         return self.view.carried.dead.get(part.slot)
 
     @property
+    def each(self) -> tuple[ScanPlan, ...]:
+        return (self,) if self.overlay is None else (replace(self, overlay=None), self.overlay)
+
+    def unfiltered(self) -> ScanPlan:
+        return replace(self, where=None, overlay=self.overlay and self.overlay.unfiltered())
+
+    def as_hint(self) -> ScanPlan:
+        return replace(self, hint=True, overlay=self.overlay and self.overlay.as_hint())
+
+    @property
     def bytes(self) -> int:
-        return sum(part.bytes for part in self.parts)
+        return sum(part.bytes for plan in self.each for part in plan.parts)
 
     @property
     def rows(self) -> int:
-        return sum(part.rows for part in self.parts)
+        return sum(part.rows for plan in self.each for part in plan.parts)
 
 
 @dataclass(frozen=True)
@@ -104,7 +155,8 @@ def plan_scan(view: TableView, labels: Sequence[str] | None = None, where: Predi
             flags = expressions.select_parts(bounds, view.bounds(tuple(sorted({bound.column for bound in bounds}))))
             kept = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
     alive = tuple(part for part in kept if view.dead_in(part) < part.rows)
-    return ScanPlan(view, columns, alive, len(parts) - len(alive), where)
+    overlay = plan_scan(view.overlay, labels, where) if view.overlay is not None else None
+    return ScanPlan(view, columns, alive, len(parts) - len(alive), where, overlay)
 
 
 def choose_paths(plan: ScanPlan, limits: Limits, *, native: bool) -> Paths:

@@ -107,6 +107,8 @@ class PartReader:
 
 def read_table(plan: ScanPlan, *, ids: bool = False) -> pa.Table:
     """The plan's rows as one table, in the order of the parts. Its predicate is applied."""
+    if plan.overlay is not None:
+        return pa.concat_tables([read_table(each, ids=ids) for each in plan.each])
     reader = PartReader.of(plan, ids=ids)
     if not plan.parts:
         return reader.output.empty_table()
@@ -120,6 +122,7 @@ def read_table(plan: ScanPlan, *, ids: bool = False) -> pa.Table:
 
 def read_batches(plan: ScanPlan, *, ids: bool = False) -> Iterator[pa.Table]:
     """The plan's rows in pieces of a row group or less, one at a time."""
-    reader = PartReader.of(plan, ids=ids)
-    for part in plan.parts:
-        yield from reader.groups(part, plan.dead(part))
+    for each in plan.each:
+        reader = PartReader.of(each, ids=ids)
+        for part in each.parts:
+            yield from reader.groups(part, each.dead(part))

@@ -41,6 +41,8 @@ _MOST_IDS = 64 << 20  # a size that nobody broadcasts
 
 def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool = False) -> DataFrame:
     """Rows of a plan under their labels; `ids` adds `_row_id` and `_origin`."""
+    if plan.overlay is not None and plan.bytes > limits.local_scan:
+        return reduce(lambda a, b: a.unionByName(b), [scan_frame(spark, each, limits, ids=ids) for each in plan.each])
     paths = choose_paths(plan, limits, native=plan.view.files.is_local)
     frames = []
     for masked, parts in ((False, paths.native), (True, paths.masked)):

@@ -17,16 +17,27 @@ from anabranch.storage.statistics import encode
 
 MAX_PART_ROWS = ROW_GROUP * 64
 
+Writer = Callable[[Destination, int, "str | None"], PartWriter]
+"""Destination, slot, partition -> the writer of one part."""
+
 
 class PartsWriter:
     """Writes a stream of rows as parts, one partition each. Rows of one partition should come together: a partition
     that comes again starts another part. `next_slot` gives the slot of the next part."""
 
     def __init__(
-        self, to: Destination, next_slot: Callable[[], int], *, has_origin: bool = False, has_row_id: bool = False
+        self,
+        to: Destination,
+        next_slot: Callable[[], int],
+        *,
+        has_origin: bool = False,
+        has_row_id: bool = False,
+        writer: Writer | None = None,
     ) -> None:
-        self.to, self.next_slot = to, next_slot
-        self._ids = {"has_origin": has_origin, "has_row_id": has_row_id}
+        def plain(to: Destination, slot: int, partition: str | None) -> PartWriter:
+            return PartWriter(to, slot, partition=partition, has_origin=has_origin, has_row_id=has_row_id)
+
+        self.to, self.next_slot, self._writer = to, next_slot, writer or plain
         self.parts: list[Part] = []
         self._open: PartWriter | None = None
         self._rows = 0
@@ -36,7 +47,7 @@ class PartsWriter:
         for partition, rows in split(data, self.to.schema):
             if self._open is None or self._open.partition != partition or self._rows >= MAX_PART_ROWS:
                 self._finish()
-                self._open = PartWriter(self.to, self.next_slot(), partition=partition, **self._ids)
+                self._open = self._writer(self.to, self.next_slot(), partition)
             self._open.write(rows)
             self._rows += rows.num_rows
 
@@ -66,16 +77,17 @@ def write_parts(
     *,
     has_origin: bool = False,
     has_row_id: bool = False,
+    writer: Writer | None = None,
 ) -> list[Part]:
     """All parts or none: an error, Ctrl-C too, leaves no file."""
-    writer = PartsWriter(to, next_slot, has_origin=has_origin, has_row_id=has_row_id)
+    parts = PartsWriter(to, next_slot, has_origin=has_origin, has_row_id=has_row_id, writer=writer)
     try:
         for table in tables:
             for first in range(0, table.num_rows, MAX_PART_ROWS):
-                writer.write(table.slice(first, MAX_PART_ROWS))
-        return writer.close()
+                parts.write(table.slice(first, MAX_PART_ROWS))
+        return parts.close()
     except BaseException:
-        writer.abort()
+        parts.abort()
         raise
 
 

@@ -53,10 +53,11 @@ def carried(state: TableState, schema: Schema, rewrites: Iterable[Rewrite], writ
         dead = {slot: rows for slot, rows in state.dead.items() if slot not in chosen}
         for rewrite in {rewrite.id: rewrite for rewrite in chosen.values()}.values():
             dead.update(_moved(rewrite, state))
-    return Carried(tuple(_units(state, chosen)), dead)
+    return Carried(tuple(units(state, chosen)), dead)
 
 
-def _units(state: TableState, chosen: Mapping[int, Rewrite]) -> Iterator[Unit]:
+def units(state: TableState, chosen: Mapping[int, Rewrite]) -> Iterator[Unit]:
+    """Each where its first slot stood; `chosen`: slot -> the rewrite that stands for it."""
     met: set[str] = set()
     for slot, part in state.parts.items():
         rewrite = chosen.get(slot)
@@ -72,7 +73,7 @@ def _chosen(
 ) -> dict[int, Rewrite]:
     """Slot -> the rewrite that stands for it."""
     found: dict[int, Rewrite] = {}
-    for rewrite in sorted(rewrites, key=_covers, reverse=True):
+    for rewrite in sorted(rewrites, key=covers, reverse=True):
         if found.keys().isdisjoint(rewrite.left_out) and fits(rewrite, state):
             inputs = {state.parts[slot].schema_id for slot in rewrite.left_out}
             if reads_alike(schema, [written[id] for id in inputs], [written[p.schema_id] for p in rewrite.parts]):
@@ -80,7 +81,7 @@ def _chosen(
     return found
 
 
-def _covers(rewrite: Rewrite) -> tuple[int, int]:
+def covers(rewrite: Rewrite) -> tuple[int, int]:
     return len(rewrite.left_out), sum(map(len, rewrite.left_out.values()))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -82,9 +81,9 @@ def _plan(session: Session, use: TableUse, text: str) -> ScanPlan:
     try:
         if where is not None:
             where.compiled(table.schema)
-        return replace(plan, hint=True)
+        return plan.as_hint()
     except NeedsSpark:  # it may still skip parts; rows are filtered by Spark alone
-        return replace(plan, where=None)
+        return plan.unfiltered()
 
 
 def _narrowest(schema: Schema) -> str:
@@ -135,7 +134,7 @@ def table_frame(session: Session, table: OpenTable, labels: Sequence[str] | None
     try:
         more = predicate.compiled(table.schema).columns
         plan = plan_scan(session.view(table), list(dict.fromkeys([*wanted, *sorted(more)])), predicate)
-        plan = replace(plan, hint=True)
+        plan = plan.as_hint()
     except NeedsSpark:
         plan = plan_scan(session.view(table))
     with spark_failures():

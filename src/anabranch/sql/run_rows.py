@@ -18,6 +18,7 @@ from anabranch.commands.insert import (
     or_discard,
     write_by_spark,
 )
+from anabranch.commands.keyed import delete_keys, delete_labels, update_keys
 from anabranch.commands.optimize import optimize
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
@@ -154,6 +155,10 @@ def _overwrite(table: OpenTable, statement: s.Insert) -> Overwrite | None:
 def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames) -> Result:
     on, table = writable(session, statement.name)
     where = _predicate(statement.where, _scope(table, statement.alias))
+    if table.schema.primary_key:
+        query, _ = _keys_to_delete(on, table, statement)
+        rows = delete_keys(on, table, where, lambda: run_query(session, query, args, frames))
+        return _rows_result("rows_deleted", rows)
     query, at = _rows_to_delete(on, table, statement)
     rows = delete(on, table, where, lambda: run_query(session, query, args, frames, ids_at=at))
     return _rows_result("rows_deleted", rows)
@@ -164,6 +169,10 @@ def run_update(session: Session, statement: s.Update, args: Any, frames: Frames)
     scope = _scope(table, statement.alias)
     where = _predicate(statement.where, scope)
     values = _assigned(table, statement)
+    if table.schema.primary_key:
+        query, _ = _rows_to_update(on, table, statement, values)
+        keyed = lambda: run_query(session, query, args, frames)  # noqa: E731
+        return _rows_result("rows_updated", update_keys(on, table, values, where, scope, keyed))
     query, at = _rows_to_update(on, table, statement, values)
     frame = lambda: run_query(session, query, args, frames, ids_at=at)  # noqa: E731
     return _rows_result("rows_updated", update(on, table, values, where, scope, frame))
@@ -181,6 +190,12 @@ def _rows_to_delete(session: Session, table: OpenTable, statement: s.Delete) -> 
     return _from(session, table, f"SELECT `{ROW_ID}`", statement.alias, statement.where)
 
 
+def _keys_to_delete(session: Session, table: OpenTable, statement: s.Delete) -> tuple[str, int]:
+    alias = quote_identifier(statement.alias or table.record.name)
+    columns = ", ".join(f"{alias}.{quote_identifier(label)}" for label in delete_labels(table))
+    return _from(session, table, f"SELECT {columns}", statement.alias, statement.where)
+
+
 def _rows_to_update(
     session: Session, table: OpenTable, statement: s.Update, values: Mapping[str, str]
 ) -> tuple[str, int]:
@@ -191,7 +206,9 @@ def _rows_to_update(
         else f"{alias}.{quote_identifier(c.label)} AS {quote_identifier(c.label)}"
         for c in table.schema.columns
     ]  # fmt: skip
-    select = f"SELECT {', '.join(columns)}, {alias}.`{ROW_ID}`, {alias}.`{ORIGIN}`"
+    select = f"SELECT {', '.join(columns)}"
+    if not table.schema.primary_key:
+        select += f", {alias}.`{ROW_ID}`, {alias}.`{ORIGIN}`"
     return _from(session, table, select, statement.alias, statement.where)
 
 

@@ -96,6 +96,8 @@ class PartWriter:
                     metadata_collector=self._metadata,
                 )
             self._writer.write_table(data.slice(0, whole), row_group_size=ROW_GROUP)
+            for first in range(0, whole, ROW_GROUP):
+                self._wrote(data.slice(first, min(ROW_GROUP, whole - first)))
         except OSError as error:
             self.abort()
             raise self.files.failure(self.name, error) from error
@@ -103,6 +105,9 @@ class PartWriter:
         self._rows += whole
         self._waiting = [data.slice(whole)] if whole < len(data) else []
         self._waiting_rows = len(data) - whole
+
+    def _wrote(self, group: pa.Table) -> None:
+        """A row group that was written, for whoever wants to know more of it."""
 
     def _note_nan(self, data: pa.Table) -> None:
         """Parquet's bounds ignore NaN, which Spark takes for the largest value."""
