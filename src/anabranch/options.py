@@ -20,8 +20,12 @@ class Option:
     default: str
     sentence: str
     choices: tuple[str, ...] = ()
+    number: int | None = None
+    """A whole number of this size at least; empty where the default is."""
 
     def check(self, value: str) -> None:
+        if self.number is not None and value != self.default and not (value.isdigit() and int(value) >= self.number):
+            raise InvalidOption(self.name, value, f"a whole number, {self.number} or more")
         if self.choices and value not in self.choices:
             raise InvalidOption(self.name, value, "one of " + ", ".join(f"'{choice}'" for choice in self.choices))
 
@@ -38,6 +42,21 @@ TABLE_OPTIONS: dict[str, Option] = {
         Option("ignore-delete", "false", "Whether writes drop -D and -U.", _SWITCH),
         Option("ignore-update-before", "false", "Whether writes drop -U.", _SWITCH),
         Option("isolation", "snapshot", "What concurrent statements may not see.", ("snapshot", "serializable")),
+        Option(
+            "compaction.max-size-amplification-percent",
+            "200",
+            "How much larger than its oldest run all newer runs may be before everything is merged.",
+            number=0,
+        ),
+        Option("compaction.size-ratio", "1", "By how many percent a run may be larger and still be merged.", number=0),
+        Option("num-sorted-run.compaction-trigger", "5", "The number of runs at which they are compacted.", number=2),
+        Option(
+            "num-sorted-run.stop-trigger",
+            "",
+            "The number of runs above which a writer compacts; 3 above the trigger.",
+            number=2,
+        ),
+        Option("sort-engine", "vectorized", "How runs are merged.", ("vectorized", "loser-tree", "min-heap")),
         Option("merge.detect", "file", "What a branch merge compares: files, rows or cells.", ("file", "row", "cell")),
         Option("merge.on-conflict", "fail", "Which side a conflict of rows goes to.", ("fail", "ours", "theirs")),
         Option(

@@ -92,6 +92,17 @@ class Table:
         """The rows, read in this process; no Spark is started."""
         return read_table(self._plan(columns, where))
 
+    def lookup(self, keys: Any, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of a batch of keys, in their order; keys that are not there have none. `keys`: the key's columns as
+        Arrow, pandas, polars, dicts; or, of a key with one column, a list of values."""
+        from anabranch.commands.lookup import lookup
+
+        table = self._open()
+        key = table.schema.primary_key
+        if len(key) == 1 and isinstance(keys, (list, tuple)) and not any(isinstance(k, Mapping) for k in keys):
+            keys = {table.schema.physical(key[0]).label: list(keys)}  # type: ignore[union-attr]
+        return lookup(self._session, table, arrow_table(keys, table.schema), columns)
+
     def to_batches(self, columns: Sequence[str] | None = None, where: str | None = None) -> Iterator[pa.RecordBatch]:
         """The same in pieces, in bounded memory."""
         for table in read_batches(self._plan(columns, where)):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from anabranch import expressions
 from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.engines import engine_spec
 from anabranch.errors import AnabranchError, NullViolation, SchemaError
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
@@ -100,6 +101,8 @@ def alter_schema(
     changed = change(table.schema)
     if changed == table.schema:
         return None
+    if table.schema.primary_key:
+        engine_spec(changed, table.record.properties)  # options name columns by their labels
     schema = replace(changed, id=session.catalog.reserve_schema_id(table.id))
     return session.commit(
         table.position,

@@ -100,7 +100,12 @@ _KEYED_ONLY = frozenset(
         "merge-engine",
         "partial-update.remove-record-on-delete",
         "partial-update.remove-record-on-sequence-group",
+        "compaction.max-size-amplification-percent",
+        "compaction.size-ratio",
+        "num-sorted-run.compaction-trigger",
+        "num-sorted-run.stop-trigger",
         "rowkind.field",
+        "sort-engine",
         "sequence.field",
         "sequence.field.sort-order",
     }

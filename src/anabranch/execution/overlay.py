@@ -13,21 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch.engines import KIND, SETS, EngineSpec, Reach, reduce, segment_starts, sort_order
-from anabranch.execution.keyed_writer import by_physical, write_keyed
+from anabranch.engines import EngineSpec
+from anabranch.execution.keyed_writer import write_keyed
+from anabranch.execution.records import combined
 from anabranch.keyed.key_columns import KeyColumns, concat, key_columns
 from anabranch.keyed.keys import segment_starts as key_starts
 from anabranch.keyed.keys import sort_indices
-from anabranch.keyed.standing import has_kinds
 from anabranch.keyed.superseded import Keep, PartRows, Superseded
 from anabranch.model.part import Part
 from anabranch.storage.files import Files
-from anabranch.storage.parquet import Destination, open_part
-from anabranch.storage.projection import project, stored
+from anabranch.storage.parquet import Destination
 
 if TYPE_CHECKING:
     from anabranch.execution.plan import TableView
@@ -104,41 +102,6 @@ class _Hiding:
 def _combined(
     view: TableView, parts: Sequence[Part], spec: EngineSpec, records: Superseded, keys: KeyColumns
 ) -> Iterator[pa.Table]:
-    ages = {part.slot: age for age, part in enumerate(parts)}
     for start in range(0, len(keys), STRETCH):
         places = records.places(keys.slice(start, min(start + STRETCH, len(keys))))
-        pieces, age = [], []
-        for part in parts:
-            if part.slot in places:
-                rows = rows_at(view, part, places[part.slot])
-                pieces.append(rows)
-                age.append(np.full(rows.num_rows, ages[part.slot], np.int64))
-        rows = pa.concat_tables(pieces, promote_options="default").combine_chunks()
-        if KIND in rows.column_names:
-            kinds = rows.column(KIND).fill_null(0)
-            rows = rows.set_column(rows.column_names.index(KIND), KIND, kinds)
-        rows = rows.take(pa.array(sort_order(rows, spec, age=np.concatenate(age))))
-        yield reduce(rows, segment_starts(rows, spec.key), spec, Reach.ALL).rows
-
-
-def rows_at(view: TableView, part: Part, positions: BitMap) -> pa.Table:
-    """The records at these positions under the view's schema, by physical names, with `_kind` and `_sets`. Only the
-    row groups that hold one are read."""
-    written = view.written[part.schema_id]
-    columns = view.schema.columns
-    names = stored(columns, written)
-    marks = [KIND, SETS] if has_kinds(part) else []
-    file = open_part(view.files, part, view.name, names)
-    at = np.asarray(positions.to_array(), dtype=np.int64)
-    starts = np.cumsum([0, *(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))])
-    bounds = np.searchsorted(at, starts)
-    pieces = []
-    for group in np.flatnonzero(np.diff(bounds)).tolist():
-        here = at[bounds[group] : bounds[group + 1]] - starts[group]
-        data = file.read_row_group(group, columns=[*names, *marks])
-        pieces.append(data.take(pa.array(here)))
-    data = pa.concat_tables(pieces)
-    rows = project(data, columns, written)
-    for name in marks:
-        rows = rows.append_column(name, data.column(name))
-    return by_physical(rows, view.schema)
+        yield combined(view, parts, places, spec)

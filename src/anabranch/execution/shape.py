@@ -13,12 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import expressions
+from anabranch.engines.kinds import KIND
 from anabranch.errors import ColumnMismatch, DataError, NullViolation, ValueOutOfRange
 from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.storage.arrow_types import canonical, to_arrow
+
+KINDS = Column(KIND, types.STRING, KIND)
+"""The column that keyed tables take besides their own."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Shape:
     schema: Schema
     sources: tuple[int | None, ...]
     constants: Mapping[str, str]
+    kind: int | None = None
+    """Where the kinds of a keyed table's rows stand, if the data has them."""
 
     def apply(self, data: pa.Table) -> pa.Table:
         arrays = []
@@ -45,7 +51,8 @@ class Shape:
                     self._check_constant(array, column)
             _check_nulls(array, column.type, column.nullable, column.label, self.table)
             arrays.append(array)
-        return pa.table(arrays, names=list(self.schema.labels))
+        rows = pa.table(arrays, names=list(self.schema.labels))
+        return rows if self.kind is None else rows.append_column(KIND, _words(data.column(self.kind)))
 
     def _check_constant(self, data: pa.ChunkedArray, column: Column) -> None:
         """Rows for one partition may carry its value, and no other."""
@@ -74,12 +81,13 @@ def by_name(table: str, schema: Schema, names: Sequence[str], fixed: Mapping[str
         if fold(name) in places:
             raise DataError(f"the data for table '{table}' has the column '{name}' twice.")
         places[fold(name)] = place
-    extra = [name for name in names if schema.find(name) is None]
+    kind = places.get(KIND) if schema.primary_key else None
+    extra = [name for place, name in enumerate(names) if schema.find(name) is None and place != kind]
     given = [column for column in schema.columns if fold(column.label) in places]
     missing = _missing(schema, [column.physical for column in given], fixed)
     if extra or missing:
         raise ColumnMismatch(table, missing, extra, schema.labels)
-    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed)
+    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed, kind)
 
 
 def by_place(
@@ -94,22 +102,36 @@ def by_place(
     if columns is None:
         targets = [column for column in schema.columns if column.physical not in fixed]
     else:
-        targets = [schema.column(label) for label in columns]
-        _check_list(table, schema, targets, fixed)
+        targets = [target(schema, label) for label in columns]
+        _check_list(table, schema, [column for column in targets if column is not KINDS], fixed)
     if count != len(targets):
         labels = ", ".join(column.label for column in targets)
         raise DataError(f"table '{table}' takes {len(targets)} columns here ({labels}), but the data has {count}.")
     places = {column.physical: place for place, column in enumerate(targets)}
-    return _shape(table, schema, [places.get(column.physical) for column in schema.columns], fixed)
+    sources = [places.get(column.physical) for column in schema.columns]
+    return _shape(table, schema, sources, fixed, places.get(KIND))
 
 
-def _shape(table: str, schema: Schema, sources: Sequence[int | None], fixed: Mapping[str, str]) -> Shape:
+def target(schema: Schema, label: str) -> Column:
+    """A column that an INSERT lists; a keyed table's may be the kinds of its rows."""
+    return KINDS if schema.primary_key and fold(label) == KIND else schema.column(label)
+
+
+def _shape(
+    table: str, schema: Schema, sources: Sequence[int | None], fixed: Mapping[str, str], kind: int | None = None
+) -> Shape:
     constants = {}
     for column, source in zip(schema.columns, sources, strict=True):
         text = fixed.get(column.physical, column.write_default if source is None else None)
         if text is not None:
             constants[column.physical] = expressions.literal_sql(_evaluated(text, to_arrow(column.type), column.label))
-    return Shape(table, schema, tuple(sources), constants)
+    return Shape(table, schema, tuple(sources), constants, kind)
+
+
+def _words(kinds: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not (pa.types.is_string(kinds.type) or pa.types.is_large_string(kinds.type) or pa.types.is_null(kinds.type)):
+        raise DataError(f"the column '{KIND}' is {kinds.type}, and kinds are the strings '+I', '-U', '+U' and '-D'.")
+    return kinds.cast(pa.string())
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -27,7 +27,7 @@ from anabranch.commands.update import update
 from anabranch.errors import NeedsSpark, Refused, SqlError
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID
-from anabranch.execution.shape import Shape, assigned, by_name, by_place
+from anabranch.execution.shape import Shape, assigned, by_name, by_place, target
 from anabranch.model.records import TableDelta
 from anabranch.model.types import quote_identifier
 from anabranch.sql import statements as s
@@ -116,7 +116,7 @@ def _values_here(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]
     if statement.columns is None:
         targets = [column for column in table.schema.columns if column.physical not in fixed]
     else:
-        targets = [table.schema.column(label) for label in statement.columns]
+        targets = [target(table.schema, label) for label in statement.columns]
     try:
         return value_table(table.name, statement.source, targets)
     except NeedsSpark:

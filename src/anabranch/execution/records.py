@@ -1,0 +1,119 @@
+"""Records of keyed tables: all that the parts hold of some keys. Only the row groups that can hold them are opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+
+from anabranch.engines import KIND, SETS, EngineSpec, Reach, reduce, segment_starts, sort_order
+from anabranch.execution.keyed_writer import by_physical
+from anabranch.keyed.key_columns import KeyColumns, key_columns
+from anabranch.keyed.keys import search
+from anabranch.keyed.lookup import plan
+from anabranch.keyed.standing import has_kinds, keys_now
+from anabranch.model.part import Part, row_groups
+from anabranch.storage.arrow_types import arrow_schema
+from anabranch.storage.parquet import open_part, read_groups
+from anabranch.storage.projection import project, stored
+from anabranch.storage.row_ids import bitmap
+
+if TYPE_CHECKING:
+    from anabranch.execution.plan import TableView
+
+_READERS = 4
+
+
+def rows_of(view: TableView, parts: Sequence[Part], keys: KeyColumns, spec: EngineSpec) -> pa.Table:
+    """The rows of some keys (sorted, distinct), one a key that is there, by physical names and in the order of keys."""
+    return combined(view, parts, places_of(view, parts, keys, spec), spec)
+
+
+def places_of(view: TableView, parts: Sequence[Part], keys: KeyColumns, spec: EngineSpec) -> dict[int, BitMap]:
+    """Where the records of these keys stand, by slot; `parts` are searched by the catalog's bounds, then by their key
+    columns."""
+    probes: dict[int, list[int]] = {}
+    for probe in plan(keys, [keys_now(part, view.schema, view.written) for part in parts]):
+        probes.setdefault(probe.part, []).append(probe.row_group)
+
+    def found(at: int) -> tuple[int, np.ndarray]:
+        return parts[at].slot, _positions(view, parts[at], probes[at], keys, spec)
+
+    with ThreadPoolExecutor(_READERS) as pool:
+        return {slot: bitmap(places) for slot, places in pool.map(found, probes) if len(places)}
+
+
+def _positions(view: TableView, part: Part, groups: Sequence[int], keys: KeyColumns, spec: EngineSpec) -> np.ndarray:
+    columns = [column for name in spec.key if (column := view.schema.physical(name)) is not None]
+    written = view.written[part.schema_id]
+    file = open_part(view.files, part, view.name, names := stored(columns, written))
+    firsts = np.cumsum([0, *row_groups(part)])
+    found = []
+    for group in groups:
+        rows = project(file.read_row_group(group, columns=names, use_threads=False), columns, written)
+        here = key_columns([rows.column(column.label) for column in columns])
+        left = search(here, keys, "left")
+        counts = search(here, keys, "right") - left
+        before = np.cumsum(counts) - counts
+        found.append(firsts[group] + np.arange(counts.sum()) + np.repeat(left - before, counts))
+    return np.concatenate(found)
+
+
+def combined(view: TableView, parts: Sequence[Part], places: Mapping[int, BitMap], spec: EngineSpec) -> pa.Table:
+    """The records that stand at these places, brought together by the engine; they are all that their keys have."""
+    ages = {part.slot: age for age, part in enumerate(parts)}
+    asked = [part for part in parts if part.slot in places]
+    with ThreadPoolExecutor(_READERS) as pool:
+        pieces = list(pool.map(lambda part: rows_at(view, part, places[part.slot]), asked))
+    if not pieces:
+        return by_physical(arrow_schema(view.schema.columns).empty_table(), view.schema)
+    age = np.concatenate([np.full(len(rows), ages[part.slot]) for part, rows in zip(asked, pieces, strict=True)])
+    rows = joined(pieces)
+    rows = rows.take(pa.array(sort_order(rows, spec, age=age)))
+    return reduce(rows, segment_starts(rows, spec.key), spec, Reach.ALL).rows
+
+
+def joined(pieces: Iterable[pa.Table]) -> pa.Table:
+    """Records of several parts; those of parts without kinds are adds."""
+    rows = pa.concat_tables(pieces, promote_options="default").combine_chunks()
+    if KIND in rows.column_names and rows.column(KIND).null_count:
+        rows = rows.set_column(rows.column_names.index(KIND), KIND, rows.column(KIND).fill_null(0))
+    return rows
+
+
+def rows_at(view: TableView, part: Part, positions: BitMap) -> pa.Table:
+    """The records at these positions under the view's schema, by physical names, with `_kind` and `_sets`."""
+    at = np.asarray(positions.to_array(), dtype=np.int64)
+    starts = np.cumsum([0, *row_groups(part)])
+    bounds = np.searchsorted(at, starts)
+    file = open_part(view.files, part, view.name)
+    names, marks = _names(view, part)
+    pieces = []
+    for group in np.flatnonzero(np.diff(bounds)).tolist():
+        here = at[bounds[group] : bounds[group + 1]] - starts[group]
+        data = file.read_row_group(group, columns=[*names, *marks], use_threads=False)
+        pieces.append(data.take(pa.array(here)))
+    return _seen(view, part, pa.concat_tables(pieces))
+
+
+def read_records(view: TableView, part: Part) -> Iterator[pa.Table]:
+    """All records of a part, row group by row group."""
+    names, marks = _names(view, part)
+    for _, data in read_groups(view.files, part, view.name, [*names, *marks]):
+        yield _seen(view, part, data)
+
+
+def _names(view: TableView, part: Part) -> tuple[list[str], list[str]]:
+    names = stored(view.schema.columns, view.written[part.schema_id])
+    return names, [KIND, SETS] if has_kinds(part) else []
+
+
+def _seen(view: TableView, part: Part, data: pa.Table) -> pa.Table:
+    rows = project(data, view.schema.columns, view.written[part.schema_id])
+    for name in (KIND, SETS) if has_kinds(part) else ():
+        rows = rows.append_column(name, data.column(name))
+    return by_physical(rows, view.schema)
