@@ -93,7 +93,7 @@ class Lake:
 
     def close(self) -> None:
         """Closes the catalog's connections; a Spark session is left running."""
-        self._session.catalog.close()
+        self._session.shared.close()
 
     @property
     def branch(self) -> str:

@@ -44,7 +44,7 @@ class Memory:
         self.schemas: Bounded[tuple[str, int], Schema] = Bounded(10_000)
         self.states = StateCache()
         self.rewrites: dict[tuple[str, str], Rewrite] = {}
-        self.rewrites_at: Bounded[tuple[str, Position], tuple[Rewrite, ...]] = Bounded(1_024)
+        self.rewrites_at: Bounded[tuple[str, Position], tuple[float, tuple[Rewrite, ...]]] = Bounded(1_024)
 
 
 class Opened:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyroaring import BitMap
 from sqlalchemy import bindparam, select
 
 from anabranch.catalog.bitmaps import decode
+from anabranch.catalog.rows import encoded_rewrites, insert_rewrites
 from anabranch.catalog.states import States
 from anabranch.catalog.tables import rewrite, rewrite_input, rewrite_part
 from anabranch.model.history import Position
@@ -29,21 +31,32 @@ def _of(body: Any) -> Any:
 
 _INPUTS, _PARTS = _of(rewrite_input), _of(rewrite_part)
 _AT_ONCE = 500
+_FRESH = 2.0  # seconds
 
 
 class Rewrites(States):
     """Other ways to read tables."""
 
+    def add_rewrites(self, made: Sequence[Rewrite]) -> None:
+        """Rewrites that belong to no version: nobody's head moves."""
+        rows = encoded_rewrites(made, self._blobs)
+        with self._db.writing() as connection:
+            insert_rewrites(connection, rows, {"branch_id": 0, "version": 0})
+        for table_id in {one.table_id for one in made}:
+            for key in [key for key in list(self._memory.rewrites_at) if key[0] == table_id]:
+                self._memory.rewrites_at.pop(key, None)
+
     def rewrites(self, position: Position, table_id: str) -> tuple[Rewrite, ...]:
-        """Those known when the position was first asked for; a newer one can only be missed, which harms nothing."""
+        """Those known when the position was first asked for, or soon after; a newer one can only be missed, which harms
+        nothing."""
         key = (table_id, position)
-        found = self._memory.rewrites_at.get(key)
-        if found is None:
+        asked, found = self._memory.rewrites_at.get(key, (0.0, None))
+        if found is None or time.monotonic() - asked > _FRESH:
             details = {row.id: row.detail for row in self._db.rows(_IDS, {"table": table_id})}
             new = {id: json.loads(text) for id, text in details.items() if (table_id, id) not in self._memory.rewrites}
             self._read(new, table_id)
             found = tuple(self._memory.rewrites[table_id, id] for id in details)
-            self._memory.rewrites_at[key] = found
+            self._memory.rewrites_at[key] = (time.monotonic(), found)
         return found
 
     def _read(self, details: Mapping[str, Mapping[str, bool]], table_id: str) -> None:

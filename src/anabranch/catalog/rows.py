@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,9 +63,7 @@ class Rows:
             for table, rows in self.events:
                 if rows:
                     connection.execute(_INSERTS[table], [{**row, **place} for row in rows])
-            for table, rows in self.rewrites:
-                if rows:
-                    connection.execute(_INSERTS[table], [{**row, **place} if table is rewrite else row for row in rows])
+            insert_rewrites(connection, self.rewrites, place)
             moved = {"moved": branch_id, "head": version, "head_time_us": time_us}
             connection.execute(_MOVE_HEAD, moved)
 
@@ -115,6 +113,24 @@ _INSERTS = {
 _MOVE_HEAD = branch.update().where(branch.c.id == bindparam("moved"))
 
 
+RewriteRows = tuple[tuple[Table, list[Values]], ...]
+
+
+def insert_rewrites(connection: Connection, rows: RewriteRows, place: Values) -> None:
+    for table, values in rows:
+        if values:
+            connection.execute(_INSERTS[table], [{**row, **place} if table is rewrite else row for row in values])
+
+
+def encoded_rewrites(made: Iterable[Rewrite], blobs: Blobs | None) -> RewriteRows:
+    made = list(made)
+    return (
+        (rewrite, [_rewrite(one) for one in made]),
+        (rewrite_input, [row for one in made for row in _rewrite_inputs(one, blobs)]),
+        (rewrite_part, [row for one in made for row in _rewrite_parts(one)]),
+    )
+
+
 def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
     if len({(delta.table_id, delta.cause) for delta in request.deltas}) < len(request.deltas):
         raise CatalogError("a commit holds two deltas of one table and cause; join them first")
@@ -134,11 +150,7 @@ def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
             (dead_rows, [row for delta in request.deltas for row in _dead_rows(delta, blobs)]),
             (hidden_schema, [{"table_id": table, "schema_id": id} for table, id in request.hidden_schemas]),
         ),
-        rewrites=(
-            (rewrite, [_rewrite(made) for made in request.rewrites]),
-            (rewrite_input, [row for made in request.rewrites for row in _rewrite_inputs(made, blobs)]),
-            (rewrite_part, [row for made in request.rewrites for row in _rewrite_parts(made)]),
-        ),
+        rewrites=encoded_rewrites(request.rewrites, blobs),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from anabranch.commands.compact import Compactor
 from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import Overwrite, commit_rows, or_discard
 from anabranch.commands.session import OpenTable, Session, table_change
@@ -40,7 +41,15 @@ def upsert_arrow(
     rows = reduced(shaped, table.schema, table.engine)
     parts = _written(session, table, rows)
     commit_rows(session, table, parts, overwrite, shaped.num_rows)
+    flushed(session, table)
     return shaped.num_rows
+
+
+def flushed(session: Session, table: OpenTable) -> None:
+    """Tells the process's compactor, if it may have work."""
+    if session.shared.compactor is None:
+        session.shared.compactor = Compactor(session.shared)
+    session.shared.compactor.flushed(session, table)
 
 
 def _written(session: Session, table: OpenTable, rows: pa.Table) -> list[Part]:
@@ -185,3 +194,4 @@ def _commit(
     message = f"{table.name}: {counted(rows, 'row')}"
     verb = operation.upper()
     or_discard(session, table, parts, lambda: session.commit(table.position, verb, message, [change], deltas=(delta,)))
+    flushed(session, table)

@@ -8,12 +8,14 @@ stand for nothing.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
+from functools import partial
 
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.commands.compact import compacted, everything
 from anabranch.commands.insert import or_discard
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session, table_change
@@ -42,24 +44,38 @@ class Optimized:
 def optimize(session: Session, table: OpenTable) -> Optimized:
     """One commit with all rewrites; none if nothing is worth it."""
     view = session.view(table)
-    plan = plan_scan(view)
-    picks = pick(view.carried)
+    jobs = list(_keyed_jobs(session, table) if table.schema.primary_key else _jobs(session, table, view))
     made: list[Rewrite] = []
     try:
-        for picked in picks:
-            made.append(_rewritten(session, table, plan, picked.units))
+        for _, job in jobs:
+            made.append(job())
     except BaseException:
         _discard(session, table, made)
         raise
     if not made:
         return Optimized()
-    old = [part for picked in picks for unit in picked.units for part in unit.parts]
+    old = [part for units, _ in jobs for unit in units for part in unit.parts]
     new = [part for rewrite in made for part in rewrite.parts]
     message = f"{table.name}: {counted(len(old), 'part')} became {counted(len(new), 'part')}"
     change = table_change(table, "compaction", rows=sum(part.rows for part in new))
     commit = lambda: session.commit(table.position, "OPTIMIZE", message, [change], rewrites=tuple(made))  # noqa: E731
     or_discard(session, table, new, commit)
     return Optimized(len(old), len(new), sum(part.bytes for part in old), sum(part.bytes for part in new))
+
+
+Job = tuple[tuple[Unit, ...], Callable[[], Rewrite]]
+"""What is rewritten, and how."""
+
+
+def _jobs(session: Session, table: OpenTable, view: TableView) -> Iterator[Job]:
+    plan = plan_scan(view)
+    for picked in pick(view.carried):
+        yield picked.units, partial(_rewritten, session, table, plan, picked.units)
+
+
+def _keyed_jobs(session: Session, table: OpenTable) -> Iterator[Job]:
+    for plan in everything(session.view(table)):
+        yield plan.units, partial(compacted, session, table, plan)
 
 
 def _rewritten(session: Session, table: OpenTable, plan: ScanPlan, units: tuple[Unit, ...]) -> Rewrite:

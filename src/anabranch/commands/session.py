@@ -6,7 +6,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -23,6 +23,7 @@ from anabranch.model.types import TIMESTAMP
 from anabranch.options import Limits, option
 
 if TYPE_CHECKING:
+    from anabranch.commands.compact import Compactor
     from anabranch.engines import EngineSpec
     from anabranch.execution.key_index import KeyIndex
     from anabranch.execution.plan import Keyed, TableView
@@ -82,8 +83,20 @@ class Shared:
     slots: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     keys: KeyIndex | None = None
+    compactor: Compactor | None = None
     alone: set[str] = field(default_factory=set)
     """The tables that a statement of this process has to itself at the moment."""
+
+    def apart(self) -> Shared:
+        """The same lake for another thread, which reserves and remembers for itself."""
+        return replace(self, slots={}, frames=OrderedDict(), alone=set())
+
+    def close(self) -> None:
+        if self.compactor is not None:
+            self.compactor.close()
+        if self.keys is not None:
+            self.keys.close()
+        self.catalog.close()
 
 
 @dataclass

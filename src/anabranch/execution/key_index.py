@@ -77,6 +77,14 @@ class KeyIndex:
                 self._known.popitem(last=False)
         return Hidden(known.found.dead, known.overlay)
 
+    def close(self) -> None:
+        """Overlays are derived: their files go with the process that made them."""
+        with self._lock:
+            for known in self._known.values():
+                if known.overlay is not None:
+                    known.overlay.discard()
+            self._known.clear()
+
     def _advanced(self, known: _Known | None, view: TableView, needed: Sequence[Part], spec: EngineSpec) -> _Known:
         slots = tuple(part.slot for part in needed)
         keep = KEEP.get(spec.engine, Keep.LONE)

@@ -22,7 +22,7 @@ from anabranch.model.schema import Schema
 from anabranch.storage.parquet import Destination, PartWriter
 from anabranch.storage.projection import convert
 
-_MARKS = (pa.field(KIND, pa.int8()), pa.field(SETS, pa.list_(pa.string())))
+MARKS = (pa.field(KIND, pa.int8()), pa.field(SETS, pa.list_(pa.string())))
 
 
 class KeyedPartWriter(PartWriter):
@@ -53,17 +53,17 @@ def write_keyed(
     to: Destination, tables: Iterable[pa.Table], next_slot: Callable[[], int], *, kinds: bool
 ) -> list[Part]:
     """Parts of rows that are reduced and sorted already; all of them or none. `kinds`: some may be no plain adds."""
-    marks = _MARKS if kinds else ()
+    marks = MARKS if kinds else ()
 
     def writer(to: Destination, slot: int, partition: str | None) -> PartWriter:
         return KeyedPartWriter(to, slot, partition=partition, marks=marks)
 
-    return write_parts(to, (_marked(table, marks) for table in tables), next_slot, writer=writer)
+    return write_parts(to, (with_marks(table) if kinds else table for table in tables), next_slot, writer=writer)
 
 
-def _marked(rows: pa.Table, marks: tuple[pa.Field, ...]) -> pa.Table:
-    """The rows with exactly these marks: rows without kinds are adds."""
-    for field in marks:
+def with_marks(rows: pa.Table) -> pa.Table:
+    """The rows with `_kind` and `_sets`: rows without kinds are adds."""
+    for field in MARKS:
         if field.name not in rows.column_names:
             filler = pa.array(np.zeros(len(rows), np.int8)) if field.name == KIND else pa.nulls(len(rows), field.type)
             rows = rows.append_column(field, filler)
