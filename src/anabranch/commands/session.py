@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anabranch.engines import EngineSpec
     from anabranch.execution.key_index import KeyIndex
     from anabranch.execution.plan import Keyed, TableView
-    from anabranch.execution.spark_writer import Slots
+    from anabranch.execution.slots import Slots
     from anabranch.storage.files import Files
     from anabranch.storage.parquet import Destination
 
@@ -107,7 +107,7 @@ class JobSlots:
     _last: Slots | None = None
 
     def reserve(self, tasks: int, layers: int) -> Slots:
-        from anabranch.execution.spark_writer import Slots
+        from anabranch.execution.slots import Slots
 
         self._last = Slots(self.catalog.reserve_slots(self.table_id, tasks * layers), tasks, layers)
         return self._last

@@ -13,11 +13,14 @@ _OURS = re.compile(r"anabranch\.errors\.(\w+): (.*?)(?:\n\s*$|\n\n|\n\tat |\Z)",
 
 _FILE = re.compile(r"(?:reading file|read file|file:) ?(file:\S+?\.parquet)")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
+_NO_ROOM = re.compile("No space left on device|Disk quota exceeded|File too large")
+_STATE = re.compile(r"\s*SQLSTATE: \w+\s*$")
 _PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception|Invalid|Warning): .+)$", re.MULTILINE)
 
 
 @contextmanager
-def spark_failures() -> Iterator[None]:
+def spark_failures(writing: str | None = None) -> Iterator[None]:
+    """`writing`: the path that Spark itself writes to meanwhile."""
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
@@ -25,17 +28,17 @@ def spark_failures() -> Iterator[None]:
     except (ParseException, AnalysisException) as error:
         raise errors.SqlError(_first_lines(str(error))) from error
     except PySparkException as error:
-        raise translated(error) from error
+        raise translated(error, writing) from error
     except Exception as error:
         # Ctrl-C cancels the jobs, and what comes back is Spark's word for that.
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         if type(error).__module__.startswith("py4j"):
-            raise translated(error) from error
+            raise translated(error, writing) from error
         raise
 
 
-def translated(error: Exception) -> errors.AnabranchError:
+def translated(error: Exception, writing: str | None = None) -> errors.AnabranchError:
     """The error behind a failed job."""
     text = str(error)
     found = _OURS.findall(text)
@@ -43,8 +46,11 @@ def translated(error: Exception) -> errors.AnabranchError:
         name, message = found[-1]
         kind = getattr(errors, name, errors.AnabranchError)
         ours = kind.__new__(kind)
-        Exception.__init__(ours, message.strip())
+        Exception.__init__(ours, _STATE.sub("", message.strip()))
         return ours
+    full = _NO_ROOM.search(text)
+    if full and writing is not None:
+        return errors.StorageFull(writing, full.group())
     file = _FILE.search(text)
     if file:
         causes = _CAUSE.findall(text)

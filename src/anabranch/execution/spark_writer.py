@@ -1,5 +1,8 @@
 """Jobs that write: Spark brings rows together, `mapInArrow` writes Parquet, the driver gets reports and commits.
 
+Loads that need nothing of a kernel are left to Spark's own Parquet writer (spark_parquet.py); rows need not come to
+Python for it, which takes as long as writing them.
+
 A task's k-th part has the slot `first + task * layers + k`. Attempts of one task share slots and differ in the file's
 uuid; only the file of the attempt whose report Spark returns is committed. A task that needs more slots than it has
 says so, and the job runs again with more. What a failed job wrote is removed.
@@ -8,7 +11,7 @@ says so, and the job runs again with more. What a failed job wrote is removed.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,8 +21,12 @@ from pyroaring import BitMap
 
 from anabranch.errors import StorageError
 from anabranch.execution.failures import spark_failures
+from anabranch.execution.file_columns import file_frame, why_kernel
 from anabranch.execution.session import temporarily
 from anabranch.execution.shape import Shape
+from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
+from anabranch.execution.spark_parquet import write_parquet
+from anabranch.execution.spark_types import from_spark
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
 from anabranch.storage.parquet import ORIGIN, Destination
@@ -32,35 +39,8 @@ REPORT = "report binary"
 _BATCH, _ROWS_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch", "65536"
 _IDS_AT_ONCE = 32 << 20
 
-
 MAX_TASKS = 1024
 PARTS_A_TASK, MANY_PARTS_A_TASK = 64, 8192
-
-
-class SlotsUsedUp(Exception):
-    """A task has more parts to write than slots were reserved for."""
-
-
-Reserve = Callable[[int, int], "Slots"]
-"""Takes numbers of tasks and layers, and reserves so many slots."""
-
-
-@dataclass(frozen=True)
-class Slots:
-    """A block of slots for one job: `layers` for each of `tasks` tasks."""
-
-    first: int
-    tasks: int
-    layers: int
-
-    @property
-    def end(self) -> int:
-        return self.first + self.tasks * self.layers
-
-    def of(self, task: int, layer: int) -> int:
-        if task >= self.tasks or layer >= self.layers:
-            raise SlotsUsedUp
-        return self.first + task * self.layers + layer
 
 
 @dataclass
@@ -75,6 +55,11 @@ class Report:
 
 def write_frame(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve) -> Report:
     """Inserts: the frame's rows as fresh parts."""
+    incoming = [type_ for _, type_ in from_spark(frame.schema, lenient=True)]
+    if why_kernel(to.files, shape, incoming) is None:
+        columns = file_frame(frame.coalesce(MAX_TASKS), shape, incoming)
+        parts = write_parquet(columns, to, shape.table, reserve)
+        return Report(parts, rows=sum(part.rows for part in parts))
     return _write(frame, to, shape, reserve, updates=False)
 
 

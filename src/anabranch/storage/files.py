@@ -129,6 +129,27 @@ class Files:
             with contextlib.suppress(OSError):  # its folder, if nothing else is there
                 os.rmdir(os.path.dirname(self.path(name)))
 
+    def listed(self, folder: str) -> list[str]:
+        """The names of the files in a folder, without those below it."""
+        from pyarrow import fs
+
+        selector = fs.FileSelector(self.path(folder), recursive=False, allow_not_found=True)
+        return [info.base_name for info in self.filesystem.get_file_info(selector) if info.is_file]
+
+    def move(self, name: str, target: str) -> None:
+        """Gives a finished file its place, and settles it there."""
+        self.create_parent(target)
+        try:
+            self.filesystem.move(self.path(name), self.path(target))
+            self.settle(target)
+        except OSError as error:
+            raise self.failure(target, error) from error
+
+    def discard_folder(self, name: str) -> None:
+        """Removes a folder that nothing refers to, with all that is in it; that it is not there is fine."""
+        with contextlib.suppress(OSError):
+            self.filesystem.delete_dir(self.path(name))
+
     def discard_slots(self, first: int, end: int) -> None:
         """Removes what a failed job wrote into its block of slots."""
         from pyarrow import fs

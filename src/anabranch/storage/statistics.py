@@ -71,8 +71,12 @@ def _micros(delta: timedelta) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
-def collect(metadata: pq.FileMetaData, schema: Schema, with_nan: frozenset[str]) -> str:
-    """The JSON that Part.stats keeps; `with_nan` names the physical float columns that hold NaN."""
+def collect(metadata: pq.FileMetaData, schema: Schema, with_nan: frozenset[str] = frozenset()) -> str:
+    """The JSON that Part.stats keeps.
+
+    Arrow's bounds leave NaN out, so its writer names the physical float columns that hold one (`with_nan`); in the
+    bounds that Spark's writer makes, NaN stands as the largest value.
+    """
     leaves = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     columns: dict[str, list[Any]] = {}
@@ -94,12 +98,29 @@ def _bounds(chunks: list[Any], type_: DataType, *, nan: bool) -> list[Any]:
     if type_ == types.BINARY or not filled or not all(chunk.has_min_max for chunk in filled):
         return [None, "NaN" if nan else None, nulls]
     try:
-        low, high = min(chunk.min for chunk in filled), max(chunk.max for chunk in filled)
-    except (OverflowError, ValueError):  # a date or timestamp that Python's calendar cannot hold
+        ends = [(chunk.min, chunk.max) for chunk in filled]
+    except (OverflowError, ValueError):  # a date or timestamp that Python's calendar cannot hold, text that is none
         return [None, None, nulls]
+    nan = nan or any(high != high for _, high in ends)
+    lows = [low for low, _ in ends if low == low]
+    if nan:
+        return [encode(min(lows), type_) if lows else None, "NaN", nulls]
+    low, high = min(lows), max(high for _, high in ends)
     if type_ == types.STRING:
         return [low[:MAX_TEXT], high if len(high) <= MAX_TEXT else None, nulls]
-    return [encode(low, type_), "NaN" if nan else encode(high, type_), nulls]
+    return [encode(low, type_), encode(high, type_), nulls]
+
+
+def nulls(metadata: pq.FileMetaData, physical: str) -> int | None:
+    """How many NULLs a column of an atomic type has; None: the file does not say."""
+    count = 0
+    for group in range(metadata.num_row_groups):
+        chunks = (metadata.row_group(group).column(leaf) for leaf in range(metadata.num_columns))
+        chunk = next(chunk for chunk in chunks if chunk.path_in_schema == physical).statistics
+        if chunk is None or not chunk.has_null_count:
+            return None
+        count += chunk.null_count
+    return count
 
 
 def bounds_by_label(part: Part, written: Schema, columns: Sequence[Column]) -> Mapping[str, ColumnStats]:

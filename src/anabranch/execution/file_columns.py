@@ -1,0 +1,85 @@
+"""Incoming frames as frames of file columns, for Spark's own Parquet writer.
+
+`why_kernel` (pure) says what keeps a load from that writer: where the files are, partitions, conversions whose rules
+are the kernel's. `file_frame` is what `Shape.apply` is to a batch: columns in the table's order, under physical names,
+by expressions that refuse a value that does not fit with the kernel's own error, in whatever mode the session is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from anabranch.errors import ValueOutOfRange
+from anabranch.execution.shape import Shape
+from anabranch.execution.spark_types import read_schema
+from anabranch.model import types
+from anabranch.model.schema import Column
+from anabranch.model.types import DataType
+from anabranch.storage.files import Files
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+_NUMBERS = {types.TINYINT, types.SMALLINT, types.INT, types.BIGINT, types.FLOAT, types.DOUBLE}
+_VALUE = "\0"
+
+
+def why_kernel(files: Files, shape: Shape, incoming: Sequence[DataType | None]) -> str | None:
+    """Why a kernel must write rows of these types (None: a column of NULLs); None: Spark's own writer can."""
+    if not files.is_local:
+        return "the storage is not local"
+    if shape.schema.partitioned_by:
+        return "the table is partitioned"
+    for column, source in zip(shape.schema.columns, shape.sources, strict=True):
+        why = _why_column(column, None if source is None else incoming[source], shape)
+        if why is not None:
+            return f"column '{column.label}' {why}"
+    return None
+
+
+def _why_column(column: Column, source: DataType | None, shape: Shape) -> str | None:
+    nested = not types.is_atomic(column.type)
+    if nested and not column.nullable:
+        return "is nested and NOT NULL"
+    if any(not field.nullable for struct in types.structs_in(column.type) for field in struct.fields):
+        return "has fields that are NOT NULL"
+    if column.physical in shape.constants:
+        return "is nested and has a default" if nested else None
+    if source is None or str(source) == str(column.type) or (_is_number(source) and _is_number(column.type)):
+        return None
+    return f"is {column.type}, the data is {source}"
+
+
+def _is_number(type_: DataType) -> bool:
+    return type_ in _NUMBERS or isinstance(type_, types.Decimal)
+
+
+def file_frame(frame: DataFrame, shape: Shape, incoming: Sequence[DataType | None]) -> DataFrame:
+    """The frame's rows as files hold them; only for loads that need no kernel."""
+    from pyspark.sql import functions as F
+
+    # By place: a query may give two columns one name, or names with dots.
+    named = frame.toDF(*[f"c{place}" for place in range(len(incoming))])
+    fields = read_schema(shape.schema.columns, [column.physical for column in shape.schema.columns]).fields
+    columns = []
+    for column, source, field in zip(shape.schema.columns, shape.sources, fields, strict=True):
+        if source is not None:
+            value = _converted(F.col(f"c{source}"), incoming[source], column, field.dataType)
+        else:
+            value = F.expr(shape.constants.get(column.physical, "NULL")).cast(field.dataType)
+        columns.append(value.alias(column.physical, metadata={}))
+    return named.select(*columns)
+
+
+def _converted(value: SparkColumn, source: DataType | None, column: Column, target) -> SparkColumn:  # type: ignore[no-untyped-def]
+    """Equal types are cast too: the fields inside get their physical names and may be NULL, as in every part."""
+    from pyspark.sql import functions as F
+
+    if source is None or not (_is_number(source) and _is_number(column.type)) or types.widens(source, column.type):
+        return value.cast(target)
+    before, after = str(ValueOutOfRange(column.label, column.type, f"the value is {_VALUE}")).split(_VALUE)
+    message = F.concat(F.lit(f"anabranch.errors.ValueOutOfRange: {before}"), value.cast("string"), F.lit(after))
+    fitting = value.try_cast(target)
+    return F.when(value.isNotNull() & fitting.isNull(), F.raise_error(message).cast(target)).otherwise(fitting)
