@@ -20,6 +20,9 @@ from anabranch.model.words import counted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from anabranch.execution.spark_keyed import Mark
+    from anabranch.execution.spark_writer import Report
+
 
 @dataclass(frozen=True)
 class Overwrite:
@@ -55,17 +58,26 @@ def insert_arrow(
 def insert_frame(
     session: Session, table: OpenTable, frame: DataFrame, shape: Shape, overwrite: Overwrite | None = None
 ) -> int:
-    return commit_rows(session, table, write_by_spark(session, table, frame, shape), overwrite)
+    report = write_by_spark(session, table, frame, shape)
+    return commit_rows(session, table, report.parts, overwrite, report.rows)
 
 
-def write_by_spark(session: Session, table: OpenTable, frame: DataFrame, shape: Shape) -> list[Part]:
-    """Fresh parts that no commit knows yet."""
+def write_by_spark(
+    session: Session, table: OpenTable, frame: DataFrame, shape: Shape, mark: Mark | None = None
+) -> Report:
+    """Fresh parts that no commit knows yet. `mark`: what all rows of a keyed table are."""
+    from anabranch.execution.spark_keyed import upsert_frame
     from anabranch.execution.spark_writer import write_frame
 
+    to = session.destination(table)
     with session.slots_for_jobs(table) as slots:
-        report = write_frame(frame, session.destination(table), shape, slots.reserve)
+        if table.schema.primary_key:
+            next_slot = lambda: session.next_slot(table.id)  # noqa: E731
+            report = upsert_frame(frame, to, shape, table.engine, slots.reserve, next_slot, mark)
+        else:
+            report = write_frame(frame, to, shape, slots.reserve)
         slots.used = report.parts
-    return report.parts
+    return report
 
 
 def commit_rows(

@@ -7,6 +7,7 @@ INSERT reads nothing of the table. DELETE writes a delete for every key that its
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from anabranch.commands.compact import Compactor
 from anabranch.commands.delete import FrameOf
-from anabranch.commands.insert import Overwrite, commit_rows, or_discard
+from anabranch.commands.insert import Overwrite, commit_rows, or_discard, write_by_spark
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.engines import KIND, SETS
 from anabranch.engines.kinds import DELETE, SET
@@ -24,12 +25,15 @@ from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import read_batches
 from anabranch.execution.shape import Shape, by_place
+from anabranch.execution.spark_keyed import Mark
 from anabranch.model.part import Part
 from anabranch.model.records import Operation, TableDelta
 from anabranch.model.words import counted
 from anabranch.storage.arrow_types import arrow_schema, to_arrow
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from anabranch.commands.update import Values
 
 
@@ -77,12 +81,35 @@ def delete_keys(session: Session, table: OpenTable, where: Predicate | None, by_
     labels = delete_labels(table)
     rows = _found_here(session, table, labels, where)
     if rows is None:
-        rows = by_spark().toArrow()
+        return _by_spark(session, table, by_spark(), delete_shape(table), Mark(DELETE), "delete", where)
     if rows.num_rows:
         found = _filled(rows, table).append_column(KIND, pa.array(np.full(rows.num_rows, DELETE, np.int8)))
         parts = _written(session, table, sorted_rows(by_physical(found, table.schema), spec))
         _commit(session, table, parts, "delete", rows.num_rows, where)
     return rows.num_rows
+
+
+def _by_spark(
+    session: Session,
+    table: OpenTable,
+    frame: DataFrame,
+    shape: Shape,
+    mark: Mark | None,
+    operation: Operation,
+    where: Predicate | None,
+) -> int:
+    report = write_by_spark(session, table, frame, shape, mark)
+    if report.rows:
+        _commit(session, table, report.parts, operation, report.rows, where)
+    return report.rows
+
+
+def delete_shape(table: OpenTable) -> Shape:
+    """Keys and sequences of deletes as rows of the table; what they do not say is NULL, even where none may be."""
+    given = delete_labels(table)
+    columns = tuple(replace(c, nullable=True, write_default=None) for c in table.schema.columns)
+    schema = replace(table.schema, columns=columns)
+    return by_place(table.name, schema, len(given), given)
 
 
 def delete_labels(table: OpenTable) -> list[str]:
@@ -107,12 +134,14 @@ def update_keys(
         rows = _changed_here(session, table, values, where, scope, shape)
     except NeedsSpark:
         rows = None
+    fields = tuple(name for name in spec.fields if name in values)
     if rows is None:
-        rows = shape.apply(by_spark().toArrow())
+        mark = None if spec.engine == "deduplicate" else Mark(SET, fields)
+        return _by_spark(session, table, by_spark(), shape, mark, "update", where)
     if rows.num_rows:
         rows = by_physical(rows, table.schema)
         if spec.engine != "deduplicate":
-            rows = _setting(rows, [name for name in spec.fields if name in values])
+            rows = _setting(rows, fields)
         parts = _written(session, table, sorted_rows(rows, spec))
         _commit(session, table, parts, "update", rows.num_rows, where)
     return rows.num_rows

@@ -11,7 +11,7 @@ says so, and the job runs again with more. What a failed job wrote is removed.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,10 @@ _IDS_AT_ONCE = 32 << 20
 
 MAX_TASKS = 1024
 PARTS_A_TASK, MANY_PARTS_A_TASK = 64, 8192
+
+
+Kernel = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+"""Takes a task's rows and gives its report."""
 
 
 @dataclass
@@ -73,13 +77,20 @@ def _write(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve, *,
     gathered = frame.coalesce(tasks)
     if shape.schema.partitioned_by:
         gathered, tasks = _by_partition(frame, shape)
+    return run_job(gathered, to, reserve, tasks, lambda slots: _Task(to, shape, slots, updates).__call__)
+
+
+def run_job(
+    gathered: DataFrame, to: Destination, reserve: Reserve, tasks: int, kernel: Callable[[Slots], Kernel]
+) -> Report:
+    """Tasks write the parts of their rows; the rows of a partition are in one task. All parts or none."""
     # By place: names with dots, which a query without aliases makes, are no names to mapInArrow.
-    gathered = gathered.toDF(*[f"c{place}" for place in range(len(frame.columns))])
-    for layers in (PARTS_A_TASK, MANY_PARTS_A_TASK) if shape.schema.partitioned_by else (1,):
+    gathered = gathered.toDF(*[f"c{place}" for place in range(len(gathered.columns))])
+    for layers in (PARTS_A_TASK, MANY_PARTS_A_TASK) if to.schema.partitioned_by else (1,):
         slots = reserve(tasks, layers)
         try:
-            with spark_failures(), temporarily(frame.sparkSession, _BATCH, _ROWS_A_BATCH):
-                report = _received(gathered.mapInArrow(_Task(to, shape, slots, updates).__call__, REPORT).toArrow())
+            with spark_failures(), temporarily(gathered.sparkSession, _BATCH, _ROWS_A_BATCH):
+                report = _received(gathered.mapInArrow(kernel(slots), REPORT).toArrow())
         except BaseException:
             to.files.discard_slots(slots.first, slots.end)
             raise
@@ -103,7 +114,7 @@ def dead_frame(frame: DataFrame, most: int) -> Report:
         ids = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
         if ids:
             all_ids = np.concatenate(ids)
-            yield _sent(Report(dead=by_slot(all_ids), rows=len(all_ids)))
+            yield sent(Report(dead=by_slot(all_ids), rows=len(all_ids)))
 
     with spark_failures():
         return _received(frame.mapInArrow(kernel, REPORT).toArrow())
@@ -117,12 +128,7 @@ class _Task:
     updates: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        task = context.partitionId() if context else 0
-        layers = iter(range(self.slots.layers + 1))
-        writer = PartsWriter(self.to, lambda: self.slots.of(task, next(layers)), has_origin=self.updates)
+        writer = PartsWriter(self.to, task_slots(self.slots), has_origin=self.updates)
         report = Report()
         ids = []
         try:
@@ -138,7 +144,7 @@ class _Task:
             report.parts = writer.close()
         except SlotsUsedUp:
             writer.abort()
-            yield _sent(Report(too_few_slots=True))
+            yield sent(Report(too_few_slots=True))
             return
         except BaseException:
             writer.abort()
@@ -146,7 +152,17 @@ class _Task:
         if ids:
             report.dead = by_slot(np.concatenate(ids))
         if report.rows:
-            yield _sent(report)
+            yield sent(report)
+
+
+def task_slots(slots: Slots) -> Callable[[], int]:
+    """Gives the slots of the task that calls it, one after the other."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    task = context.partitionId() if context else 0
+    layers = iter(range(slots.layers + 1))
+    return lambda: slots.of(task, next(layers))
 
 
 def _by_partition(frame: DataFrame, shape: Shape) -> tuple[DataFrame, int]:
@@ -162,14 +178,18 @@ def _by_partition(frame: DataFrame, shape: Shape) -> tuple[DataFrame, int]:
     ]
     if not keys:
         return frame.coalesce(MAX_TASKS), MAX_TASKS
+    quoted = ["`" + name.replace("`", "``") + "`" for name in keys]
+    return frame.repartition(*quoted).sortWithinPartitions(*quoted), shuffled_tasks(frame)
+
+
+def shuffled_tasks(frame: DataFrame) -> int:
+    """How many tasks a shuffle of the frame has at most."""
     conf = frame.sparkSession.conf
     settings = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.initialPartitionNum")
-    tasks = max(int(conf.get(name, None) or 1) for name in settings)
-    quoted = ["`" + name.replace("`", "``") + "`" for name in keys]
-    return frame.repartition(*quoted).sortWithinPartitions(*quoted), tasks
+    return max(int(conf.get(name, None) or 1) for name in settings)
 
 
-def _sent(report: Report) -> pa.RecordBatch:
+def sent(report: Report) -> pa.RecordBatch:
     return pa.record_batch([pa.array([pickle.dumps(report)], pa.binary())], names=["report"])
 
 

@@ -281,10 +281,11 @@ def run_create_as(session: Session, statement: s.CreateTable, args: Any, frames:
     spec = TableSpec(columns, statement.primary_key, statement.partitioned_by, statement.properties, statement.comment)
     table = prepare_table(session, names, spec, head)
     shape = by_place(table.name, table.schema, len(columns))
-    parts = write_by_spark(session, table, frame, shape)
+    report = write_by_spark(session, table, frame, shape)
+    parts = report.parts
     delta = TableDelta(table.id, tuple(parts))
     or_discard(session, table, parts, lambda: commit_new(session, table, delta))
-    return _rows_result("rows_inserted", sum(part.rows for part in parts))
+    return _rows_result("rows_inserted", report.rows)
 
 
 def _rows_result(name: str, rows: int) -> Result:

@@ -1,0 +1,169 @@
+"""Spark jobs that write keyed tables: rows come together by key ranges, sorted, and become parts that do not overlap.
+
+Where Spark's own Parquet writer can write them it does, and only the key columns are read back: for their bounds, and
+for keys that came several times, whose parts are then written anew with one row a key. Else kernels reduce and write
+the rows of each task, window by window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, segment_starts
+from anabranch.execution.file_columns import file_frame, why_kernel
+from anabranch.execution.keyed_writer import by_physical, sorted_rows, with_marks, write_keyed
+from anabranch.execution.shape import Shape
+from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
+from anabranch.execution.spark_parquet import write_parquet
+from anabranch.execution.spark_types import from_spark
+from anabranch.execution.spark_writer import Report, run_job, sent, shuffled_tasks, task_slots
+from anabranch.keyed.bounds import part_keys
+from anabranch.keyed.key_columns import key_columns
+from anabranch.keyed.keys import is_sorted
+from anabranch.keyed.keys import segment_starts as key_starts
+from anabranch.keyed.sorted_merge import aged, sorted_merge
+from anabranch.keyed.standing import noted
+from anabranch.model.part import Part, row_groups
+from anabranch.model.schema import Schema
+from anabranch.storage.parquet import Destination, read_groups, read_part
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What all rows of a job are, if not what they say themselves: a kind, and the fields that set rows set."""
+
+    kind: int
+    sets: tuple[str, ...] | None = None
+
+
+def upsert_frame(
+    frame: DataFrame,
+    to: Destination,
+    shape: Shape,
+    spec: EngineSpec,
+    reserve: Reserve,
+    next_slot: Callable[[], int],
+    mark: Mark | None = None,
+) -> Report:
+    """The frame's rows as parts of one run. Reads nothing of the table."""
+    incoming = [type_ for _, type_ in from_spark(frame.schema, lenient=True)]
+    plain = shape.kind is None and spec.rowkind is None and mark is None
+    if plain and why_kernel(to.files, shape, incoming) is None:
+        columns = file_frame(frame, shape, incoming)
+        keys = [_quoted(name) for name in spec.key]
+        columns = columns.repartitionByRange(*keys).sortWithinPartitions(*keys)
+        parts = write_parquet(columns, to, shape.table, reserve)
+        rows = sum(part.rows for part in parts)
+        return Report(_checked(to, shape.table, parts, spec, next_slot), rows=rows)
+    gathered, tasks = _by_key(frame, shape, spec)
+    return run_job(gathered, to, reserve, tasks, lambda slots: _Task(to, shape, spec, slots, mark).__call__)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+# --- written by Spark -------------------------------------------------------------------------------------------------
+
+
+def _checked(
+    to: Destination, table: str, parts: Sequence[Part], spec: EngineSpec, next_slot: Callable[[], int]
+) -> list[Part]:
+    """The parts with the bounds of their keys; those in which a key stands twice are written anew."""
+    found: list[Part] = []
+    try:
+        for part in parts:
+            keys = key_columns(read_part(to.files, part, table, list(spec.key)).columns)
+            if len(key_starts(keys)) == len(keys) and is_sorted(keys):
+                found.append(replace(part, stats=noted(part.stats, part_keys(keys, row_groups(part)), kinds=False)))
+            else:
+                found += _reduced(to, table, part, spec, next_slot)
+    except BaseException:
+        for part in (*parts, *found):
+            to.files.discard(part.path)
+        raise
+    return found
+
+
+def _reduced(to: Destination, table: str, part: Part, spec: EngineSpec, next_slot: Callable[[], int]) -> list[Part]:
+    names = [column.physical for column in to.schema.columns]
+    batches = (data.select(names) for _, data in read_groups(to.files, part, table, names))
+    made = write_keyed(to, _windows(batches, spec), next_slot, kinds=False)
+    to.files.discard(part.path)
+    return made
+
+
+def _windows(tables: Iterable[pa.Table], spec: EngineSpec) -> Iterator[pa.Table]:
+    """Sorted rows with one row a key, in stretches that no key is cut by."""
+    batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
+    for window in sorted_merge([aged(0, batches)], spec.key):
+        rows = sorted_rows(window.rows, spec)
+        yield reduce(rows, segment_starts(rows, spec.key), spec, Reach.WRITE).rows
+
+
+# --- written by kernels -----------------------------------------------------------------------------------------------
+
+
+def _by_key(frame: DataFrame, shape: Shape, spec: EngineSpec) -> tuple[DataFrame, int]:
+    """Rows of one partition in one task, sorted by partition and key."""
+    names = frame.columns
+    places = {column.physical: source for column, source in zip(shape.schema.columns, shape.sources, strict=True)}
+
+    def columns(wanted: Sequence[str]) -> list[str]:
+        return [_quoted(names[place]) for name in wanted if (place := places.get(name)) is not None]
+
+    partition, order = columns(shape.schema.partitioned_by), columns(_partition_first(shape.schema, spec))
+    if not order:
+        return frame.coalesce(1), 1
+    spread = frame.repartition(*partition) if partition else frame.repartitionByRange(*order)
+    return spread.sortWithinPartitions(*order), shuffled_tasks(frame)
+
+
+def _partition_first(schema: Schema, spec: EngineSpec) -> tuple[str, ...]:
+    return (*schema.partitioned_by, *(name for name in spec.key if name not in schema.partitioned_by))
+
+
+@dataclass(frozen=True)
+class _Task:
+    to: Destination
+    shape: Shape
+    spec: EngineSpec
+    slots: Slots
+    mark: Mark | None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        report = Report()
+        try:
+            # Rows come sorted by partition first, so the key is taken in that order; inside a partition it is the same.
+            by_partition = replace(self.spec, key=_partition_first(self.to.schema, self.spec))
+            windows = _windows(self._rows(batches, report), by_partition)
+            report.parts = write_keyed(self.to, windows, task_slots(self.slots), kinds=self._has_kinds)
+        except SlotsUsedUp:
+            yield sent(Report(too_few_slots=True))
+            return
+        if report.rows:
+            yield sent(report)
+
+    @property
+    def _has_kinds(self) -> bool:
+        return self.mark is not None or self.shape.kind is not None or self.spec.rowkind is not None
+
+    def _rows(self, batches: Iterable[pa.RecordBatch], report: Report) -> Iterator[pa.Table]:
+        for batch in batches:
+            rows = by_physical(self.shape.apply(pa.Table.from_batches([batch])), self.to.schema)
+            report.rows += rows.num_rows
+            if self.mark is None:
+                rows = admitted(rows, self.spec)
+                yield with_marks(rows) if self._has_kinds else rows
+                continue
+            kinds = pa.array(np.full(rows.num_rows, self.mark.kind, np.int8))
+            sets = pa.repeat(pa.scalar(self.mark.sets, pa.list_(pa.string())), rows.num_rows)
+            yield rows.append_column(KIND, kinds).append_column(SETS, sets)
