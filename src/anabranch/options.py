@@ -38,6 +38,18 @@ TABLE_OPTIONS: dict[str, Option] = {
         Option(
             "aggregation.remove-record-on-delete", "false", "Whether -D removes the row of an aggregation.", _SWITCH
         ),
+        Option(
+            "changelog-producer",
+            "none",
+            "What `changes` of a keyed table are made of.",
+            ("none", "input", "lookup", "full-compaction"),
+        ),
+        Option(
+            "changelog-producer.row-deduplicate",
+            "false",
+            "Whether `changes` leave out updates that change nothing.",
+            _SWITCH,
+        ),
         Option("fields.default-aggregate-function", "", "The function of fields that name none."),
         Option("ignore-delete", "false", "Whether writes drop -D and -U.", _SWITCH),
         Option("ignore-update-before", "false", "Whether writes drop -U.", _SWITCH),
@@ -74,6 +86,7 @@ TABLE_OPTIONS: dict[str, Option] = {
         Option(
             "partial-update.remove-record-on-sequence-group", "", "The sequence fields on which -D removes the row."
         ),
+        Option("primary-key.nullable", "false", "Whether NULL may be the value of a key column.", _SWITCH),
         Option("rowkind.field", "", "The column that holds each row's kind: '+I', '-U', '+U' or '-D'."),
         Option("sequence.field", "", "The columns that order the records of a key, before their arrival does."),
         Option(
