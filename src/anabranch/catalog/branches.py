@@ -61,6 +61,10 @@ class Branches(Opened):
         """A branch as it is now; dropped ones too."""
         return self._branch_row(branch_id)
 
+    def origin(self, branch_id: int) -> Branch:
+        """A branch for the sake of its parent and fork, which never change: it is read once."""
+        return self._origin(branch_id, self._db.rows)
+
     def branches(self) -> list[Branch]:
         """The live branches, oldest first."""
         return [Branch(*row) for row in self._db.rows(_LIVE, {})]
@@ -168,7 +172,6 @@ class Branches(Opened):
         return found
 
     def _origin(self, branch_id: int, run: Run) -> Branch:
-        """A branch for the sake of its parent and fork, which never change."""
         found = self._memory.branches.get(branch_id)
         if found is None:
             found = self._memory.branches[branch_id] = _one(run(_BY_ID, {"id": branch_id}), branch_id)
