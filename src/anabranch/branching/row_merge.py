@@ -119,9 +119,10 @@ def merge_rows(
         dies = dies & theirs_overwrote
     replay.kill_ids("delete", meeting.ours[dies])
     if detect == "file":
-        young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
-        replay.kill_ids("update", meeting.ours[young])
-        contested = contested & ~young
+        if born:
+            young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
+            replay.kill_ids("update", meeting.ours[young])
+            contested = contested & ~young
         mine, other_rows = _outside(mine, born), _outside(other, born)
     else:
         other_rows = other
@@ -195,7 +196,7 @@ def _outside(gone: Mapping[str, Positions], slots: frozenset[int]) -> dict[str, 
 
 
 def _among(ids: np.ndarray, rows: Positions) -> np.ndarray:
-    return np.isin(ids, ids_of({slot: rows[slot] for slot in rows}))
+    return np.isin(ids, ids_of(rows)) if len(ids) else np.zeros(0, np.bool_)
 
 
 def _same_files(table: str, mine: Mapping[str, Positions], other: Mapping[str, Positions]) -> list[ConflictRecord]:

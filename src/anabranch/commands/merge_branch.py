@@ -16,13 +16,14 @@ from anabranch.branching.base import merge_bases, reached, reaches
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
+from anabranch.commands.merge_reads import History
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.commands.table_merge import TableMerger
 from anabranch.errors import CommitConflict, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.history import Commit, Position, shared_version
+from anabranch.model.history import Commit, Position
 from anabranch.model.names import fold
 from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
@@ -159,9 +160,9 @@ def _points(session: Session, ours: Position, theirs: Position) -> Positions | N
     """None: ours has everything of theirs already."""
     catalog = session.catalog
     merges = catalog.merges()
-    if reaches(theirs, reached(ours, catalog.branch_by_id, merges), catalog.branch_by_id):
+    if reaches(theirs, reached(ours, catalog.origin, merges), catalog.origin):
         return None
-    return Positions(merge_bases(ours, theirs, catalog.branch_by_id, merges), ours, theirs)
+    return Positions(merge_bases(ours, theirs, catalog.origin, merges), ours, theirs)
 
 
 # --- planning ---------------------------------------------------------------------------------------------------------
@@ -170,42 +171,25 @@ def _points(session: Session, ours: Position, theirs: Position) -> Positions | N
 def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
     """Every object that theirs touched, merged; reads what it must and writes nothing."""
     plan = MergePlan(at)
-    databases, tables = _touched(session, at, at.theirs)
-    moved = set(_touched(session, at, at.ours)[1]) if len(at.bases) == 1 else set(tables)
-    for table_id in tables:
-        made = TableMerger(session, table_id, at, wishes, ours_moved=table_id in moved).merge()
-        plan.conflicts += made.conflicts
-        if not made.is_empty:
-            plan.tables[table_id] = made
+    history = History(session.catalog, at)
+    databases, tables = history.touched(at.theirs)
+    for batch in history.batches(tables):
+        for table_id in batch.ids:
+            made = TableMerger(session, table_id, batch, wishes).merge()
+            plan.conflicts += made.conflicts
+            if not made.is_empty:
+                plan.tables[table_id] = made
     for database_id in _with_parents(session, plan, databases):
         _merge_database(session, plan, database_id, wishes)
     plan.conflicts += _names(session, plan)
     return plan
 
 
-def _touched(session: Session, at: Positions, side: Position) -> tuple[list[str], list[str]]:
-    """Ids of the databases and tables in which a side may differ from a base."""
-    catalog = session.catalog
-    databases: dict[str, None] = {}
-    tables: dict[str, None] = {}
-    there = catalog.lineage(side)
-    for base in at.bases:
-        after = shared_version(there, catalog.lineage(base))
-        for head in (side, base):
-            for _, change in catalog.changes(head, after):
-                (databases if change.kind == "database" else tables)[change.object_id] = None
-    return list(databases), list(tables)
-
-
 def _with_parents(session: Session, plan: MergePlan, databases: Iterable[str]) -> list[str]:
     """Databases that theirs touched, and those that a merged table needs and ours lacks."""
-    found = dict.fromkeys(databases)
-    for made in plan.tables.values():
-        if made.record is not None and not made.record.dropped:
-            here = session.catalog.database_by_id(plan.at.ours, made.record.database_id)
-            if here is None or here.dropped:
-                found[made.record.database_id] = None
-    return list(found)
+    needed = [m.record.database_id for m in plan.tables.values() if m.record is not None and not m.record.dropped]
+    here = session.catalog.databases_by_id(plan.at.ours, set(needed))
+    return list(dict.fromkeys([*databases, *(id for id in needed if id not in here or here[id].dropped)]))
 
 
 def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes: Wishes) -> None:
@@ -261,12 +245,14 @@ def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
         taken = catalog.database(ours, database.name)
         if taken is not None:
             held_databases[taken.id] = databases.get(taken.id, taken)
+    names: dict[str, list[str]] = {}
     for table in tables.values():
-        parent = databases.get(table.database_id) or catalog.database_by_id(ours, table.database_id)
-        if parent is not None:
-            held_databases.setdefault(parent.id, parent)
-        holder = catalog.table(ours, table.database_id, table.name)
-        if holder is not None:
+        names.setdefault(table.database_id, []).append(table.name)
+    parents = {**catalog.databases_by_id(ours, names.keys()), **databases}
+    for database_id, given in names.items():
+        if database_id in parents:
+            held_databases.setdefault(database_id, parents[database_id])
+        for holder in catalog.tables_named(ours, database_id, given).values():
             held_tables[holder.id] = tables.get(holder.id, holder)
     return check_names(
         {**held_databases, **databases}.values(),
@@ -324,6 +310,7 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
     tables, schemas, partitions, hidden = [], [], [], []
     deltas: list[TableDelta] = []
     changes = [Change("database", d.id, what, {"name": d.name}) for d, done in plan.databases for what in done]  # type: ignore[arg-type]
+    before = session.catalog.tables_by_id(plan.at.ours, plan.tables)
     for table_id, made in plan.tables.items():
         record = made.record
         if record is None:
@@ -332,7 +319,7 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
             schema = replace(made.schema, id=session.catalog.reserve_schema_id(table_id))
             made.schema, record = schema, replace(record, schema_id=schema.id)
             schemas.append((table_id, schema))
-        if record != session.catalog.table_by_id(plan.at.ours, table_id):
+        if record != before.get(table_id):
             tables.append(record)
         partitions += made.partitions
         deltas += _with_combined(session, table_id, record, made, written)

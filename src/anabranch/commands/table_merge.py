@@ -32,7 +32,8 @@ from anabranch.branching.rows import (
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
 from anabranch.branching.settle import chosen, settle
-from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
+from anabranch.commands.merge_plan import TableMerge, Wishes
+from anabranch.commands.merge_reads import Batch
 from anabranch.commands.replay_inserts import replay_on, under
 from anabranch.commands.session import Session
 from anabranch.errors import ExpressionError, NeedsSpark
@@ -41,7 +42,7 @@ from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.history import Position, shared_version
+from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.part import POSITION_BITS, Part, bounds_of
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
@@ -54,24 +55,20 @@ from anabranch.options import option
 class TableMerger:
     """Reads what a merge of one table needs, once, and only if it is needed."""
 
-    def __init__(
-        self, session: Session, table_id: str, at: Positions, wishes: Wishes, *, ours_moved: bool = True
-    ) -> None:
-        """`ours_moved` False: nothing happened to the table on ours since the only base."""
-        self.session, self.id, self.at, self.wishes, self.ours_moved = session, table_id, at, wishes, ours_moved
-        self.catalog = session.catalog
-        self.bases = [self.catalog.table_by_id(base, table_id) for base in at.bases]
-        self.ours = self.catalog.table_by_id(at.ours, table_id) if ours_moved else self.bases[0]
-        self.theirs = self.catalog.table_by_id(at.theirs, table_id)
+    def __init__(self, session: Session, table_id: str, reads: Batch, wishes: Wishes) -> None:
+        self.session, self.id, self.reads, self.wishes = session, table_id, reads, wishes
+        self.catalog, self.at, self.here = session.catalog, reads.at, reads.here(table_id)
+        self.ours_moved = table_id in reads.moved
+        self.bases = [reads.records(base).get(table_id) for base in self.at.bases]
+        self.ours, self.theirs = (reads.records(at).get(table_id) for at in (self.here, self.at.theirs))
         self._origins: dict[int, np.ndarray] = {}
-        self._events: dict[Position, list[TableDelta]] = {}
 
     @cached_property
     def name(self) -> str:
         known = [record for record in (self.ours, self.theirs, *self.bases) if record is not None]
         record = next((record for record in known if not record.dropped), known[0])
         for position in (self.at.ours, self.at.theirs):
-            database = self.catalog.database_by_id(position, record.database_id)
+            database = self.reads.databases(position).get(record.database_id)
             if database is not None:
                 return qualified(database.name, record.name)
         return record.name
@@ -141,14 +138,11 @@ class TableMerger:
             return True
         if self.other.changed or not self._schema(self.theirs).partitioned_by:
             return self.other.changed
-        return any(
-            self.catalog.partitions(base, self.id) != self.catalog.partitions(self.at.theirs, self.id)
-            for base in self.at.bases
-        )
+        return any(self._partitions(base) != self._partitions(self.at.theirs) for base in self.at.bases)
 
     @cached_property
     def _true_base(self) -> TableState:
-        return common_state([self.catalog.state(base, self.id) for base in self.at.bases])
+        return common_state([self._state(base) for base in self.at.bases])
 
     @cached_property
     def born(self) -> dict[int, Part]:
@@ -164,9 +158,16 @@ class TableMerger:
         return replace(base, parts={**base.parts, **self.born}) if self.born else base
 
     def _deltas(self, head: Position) -> list[TableDelta]:
-        if head not in self._events:
-            self._events[head] = self.catalog.deltas(head, self.id, self._shared(head))
-        return self._events[head]
+        return self.reads.deltas(head)[self.id]
+
+    def _state(self, at: Position) -> TableState:
+        return self.reads.states(at)[self.id]
+
+    def _partitions(self, at: Position) -> frozenset[str]:
+        return frozenset(self.reads.partitions(at)[self.id])
+
+    def _changes(self, head: Position) -> Sequence[tuple[Commit, Change]]:
+        return self.reads.history.changes(head).get(self.id, ())
 
     @cached_property
     def mine(self) -> Side:
@@ -178,48 +179,42 @@ class TableMerger:
     def other(self) -> Side:
         return self._side(self.at.theirs)
 
-    def _shared(self, head: Position) -> int:
-        here = self.catalog.lineage(head)
-        return min(shared_version(here, self.catalog.lineage(base)) for base in self.at.bases)
-
     def _side(self, head: Position) -> Side:
-        scopes = self._scopes(head, self._shared(head))
-        return side_of(self.base_state, self.catalog.state(head, self.id), self._deltas(head), scopes)
+        return side_of(self.base_state, self._state(head), self._deltas(head), self._scopes(head))
 
-    def _scopes(self, head: Position, after: int) -> list[Scope]:
+    def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
         found: list[tuple[int, Scope]] = []
-        for commit, change in self.catalog.changes(head, after, self.id):
+        for commit, change in self._changes(head):
             scope = change.detail.get("scope")
             if change.operation == "overwrite" and scope is not None:
-                found += [(commit.version, one) for one in _scopes_of(scope, commit.version, self, head)]
+                deltas = [delta for delta in self._deltas(head) if delta.version == commit.version]
+                found += [(commit.version, one) for one in _scopes_of(scope, deltas)]
             elif change.operation == "restore":
                 found = [(version, one) for version, one in found if version <= change.detail.get("version", -1)]
-        reached = {base.version for base in self.at.bases if self._is_on(base, head)}
-        return [scope for version, scope in found if all(version > base for base in reached)]
-
-    def _is_on(self, base: Position, head: Position) -> bool:
-        return shared_version(self.catalog.lineage(head), self.catalog.lineage(base)) >= base.version
+        newest = max(self.reads.history.reached(head), default=-1) if found else -1
+        return [scope for version, scope in found if version > newest]
 
     # --- a table that only theirs has ---------------------------------------------------------------------------------
 
     def _take_over(self, made: TableMerge) -> None:
         """The same id, theirs' state as it is."""
         assert self.theirs is not None
-        state, now = self.catalog.state(self.at.theirs, self.id), self.catalog.state(self.at.ours, self.id)
-        side = side_of(now, state, self.catalog.deltas(self.at.theirs, self.id, -1))
+        state, now = self._state(self.at.theirs), self._state(self.here)
+        is_new = all(base is None for base in self.bases)
+        deltas = self._deltas(self.at.theirs) if is_new else self.catalog.deltas(self.at.theirs, self.id, -1)
+        side = side_of(now, state, deltas)
         nothing = side_of(now, now, [])
         made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
         made.record = self.theirs
-        made.schema = self.catalog.schema(self.id, self.theirs.schema_id)
-        named = set(self.catalog.partitions(self.at.theirs, self.id))
-        made.partitions = [PartitionRecord(self.id, text) for text in sorted(named)]
+        made.schema = self._schema(self.theirs)
+        made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
         self._hide_schemas(made)
 
     # --- schema -------------------------------------------------------------------------------------------------------
 
     def _schema(self, record: TableRecord) -> Schema:
-        return self.catalog.schema(self.id, record.schema_id)
+        return self.reads.schema(self.id, record.schema_id)
 
     def _merge_schema(self, made: TableMerge) -> None:
         assert self.ours is not None
@@ -246,17 +241,16 @@ class TableMerger:
 
     def _known_aliases(self, *schemas: Schema) -> dict[str, str]:
         found = {alias: column.physical for schema in schemas for column in schema.columns for alias in column.aliases}
-        for head in (self.at.ours, self.at.theirs):
-            for _, change in self.catalog.changes(head, -1, self.id):
+        for head in (self.here, self.at.theirs):
+            for _, change in self.reads.column_changes(head, self.id):
                 found |= change.detail.get("aliases", {})
         return found
 
     def _merge_partitions(self, made: TableMerge) -> None:
         if made.schema is not None and not made.schema.partitioned_by:
             return
-        bases = [frozenset(self.catalog.partitions(base, self.id)) for base in self.at.bases]
-        ours = frozenset(self.catalog.partitions(self.at.ours, self.id))
-        theirs = frozenset(self.catalog.partitions(self.at.theirs, self.id))
+        bases = [self._partitions(base) for base in self.at.bases]
+        ours, theirs = self._partitions(self.here), self._partitions(self.at.theirs)
         merged, conflicts = merge_partitions(bases, ours, theirs, table=self.name, resolve=self.choice)
         made.conflicts += conflicts
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(merged - ours)]
@@ -319,10 +313,10 @@ class TableMerger:
 
     def _columns_of(self, parts: Sequence[Part]) -> list[Column]:
         ids = {part.schema_id for part in parts}
-        return [column for id in sorted(ids) for column in self.catalog.schema(self.id, id).columns]
+        return [column for id in sorted(ids) for column in self.reads.schema(self.id, id).columns]
 
     def _disputes(self) -> list[ConflictRecord]:
-        bases = [self.catalog.state(base, self.id) for base in self.at.bases]
+        bases = [self._state(base) for base in self.at.bases]
         rows = disputed(bases, self.mine.head, self.other.head)
         count = sum(map(len, rows.values()))
         words = (f"{count:,} rows differ", f"{count:,} rows differ")
@@ -360,7 +354,7 @@ class TableMerger:
         return {**self.base_state.parts, **state.parts}
 
     def _written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
-        return {part.schema_id: self.catalog.schema(self.id, part.schema_id) for part in parts.values()}
+        return {part.schema_id: self.reads.schema(self.id, part.schema_id) for part in parts.values()}
 
     # --- theirs' predicates against ours' new rows --------------------------------------------------------------------
 
@@ -419,14 +413,13 @@ class TableMerger:
 
     def _standing(self, causes: Sequence[str]) -> list[Change]:
         """Theirs' statements of these classes that changed a row which stays changed."""
-        after = self._shared(self.at.theirs)
         gone = self.other.lost()
         effective = {
             delta.version
             for delta in self._deltas(self.at.theirs)
             if any(rows & gone.get(slot, BitMap()) for slot, rows in delta.killed.items())
         }
-        changes = self.catalog.changes(self.at.theirs, after, self.id)
+        changes = self._changes(self.at.theirs)
         return [c for commit, c in changes if c.operation in causes and commit.version in effective]
 
     def _matching(self, parts: Mapping[int, Part], predicate: str | None) -> np.ndarray:
@@ -465,7 +458,7 @@ class TableMerger:
         for part, side in checked:
             if len(killed.get(part.slot, ())) >= part.rows:
                 continue
-            written = self.catalog.schema(self.id, part.schema_id)
+            written = self.reads.schema(self.id, part.schema_id)
             for column in newly_required(made.schema, written):
                 stored = written.stored_as(column)
                 if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
@@ -484,7 +477,7 @@ class TableMerger:
         ids = {part.schema_id for part in (*placed, *self.mine.head.parts.values())}
         found = {}
         for id in sorted(ids):
-            written = self.catalog.schema(self.id, id)
+            written = self.reads.schema(self.id, id)
             for column in unreadable(made.schema, written):
                 stored = written.stored_as(column)
                 words = (str(column.type), str(stored.type) if stored else "")
@@ -497,10 +490,8 @@ class TableMerger:
         assert made.record is not None
         if self.ours is not None and {p.schema_id for d in made.deltas for p in d.placed} <= {self.ours.schema_id}:
             return
-        visible_ids = {id for _, _, id in self.catalog.schema_history(self.at.ours, self.id)}
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
-        hidden = {id for _, id in self.catalog.hidden_schemas(self.at.ours, self.id)}
-        made.hidden = sorted(placed - visible_ids - hidden)
+        made.hidden = sorted(placed - self.reads.schema_ids(self.here)[self.id])
 
 
 def _root(name: str, aliases: Mapping[str, str]) -> str:
@@ -518,14 +509,13 @@ def _scope_json(scope: Scope) -> dict[str, Any]:
     return {"values": dict(scope.values)}
 
 
-def _scopes_of(body: Mapping[str, Any], version: int, merger: TableMerger, head: Position) -> list[Scope]:
-    """The scopes of one recorded overwrite; a dynamic one is the partitions that it wrote."""
+def _scopes_of(body: Mapping[str, Any], deltas: Sequence[TableDelta]) -> list[Scope]:
+    """The scopes of one recorded overwrite; a dynamic one is the partitions that its commit's deltas wrote."""
     if "each" in body:
-        return [scope for one in body["each"] for scope in _scopes_of(one, version, merger, head)]
+        return [scope for one in body["each"] for scope in _scopes_of(one, deltas)]
     if "partitions" in body:
         return [Scope(partitions=frozenset(body["partitions"]))]
     if body.get("dynamic"):
-        deltas = merger.catalog.deltas(head, merger.id, version - 1)
-        parts = [part for delta in deltas if delta.version == version for part in delta.placed]
+        parts = [part for delta in deltas for part in delta.placed]
         return [Scope(partitions=frozenset(part.partition for part in parts if part.partition))]
     return [Scope(values=body["values"])]
