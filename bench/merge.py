@@ -13,6 +13,7 @@ from context import Context
 from measure import Line, assert_no_spark, child, report
 
 REPEAT = 15
+MERGES = 5
 CHANGED = 1_000
 PART = 1_250_000
 
@@ -41,7 +42,12 @@ def run(context: Context) -> Iterator[Line]:
     tables = context.scaled(1_000)
     context.say(f"merging {tables:,} tables")
     times = child("merge", "tables", context.folder("merge-tables"), tables)
-    yield Line(f"merge of {tables:,} tables with one small change each", times["tables"], 1.0, "s", "once, with fsync")
+    how = f"median of {MERGES}, each on a fresh connection, with fsync"
+    for sides, what in (("theirs", "with one small change each"), ("both", "changed on both sides")):
+        yield Line(f"merge of {tables:,} tables {what}", times[sides], 1.0, "s", how)
+        yield Line(
+            f"DRY RUN / the merge, {tables:,} tables {what}", times[f"{sides} dry"] / times[sides], 1.0, "×", how
+        )
 
 
 def measure_rows(folder: Path, rows: int) -> dict[str, float]:
@@ -77,20 +83,29 @@ def measure_rows(folder: Path, rows: int) -> dict[str, float]:
 
 
 def measure_tables(folder: Path, tables: int) -> dict[str, float]:
+    """Seconds of merges into branches that are as `main` was, and as `ours` is; a connection remembers what it read."""
     import anabranch
 
     lake = anabranch.connect(folder, durability="process")
     lake.create_database("d")
     for number in range(tables):
         lake.create_table(f"d.t{number}", "id BIGINT").write({"id": [1]})
-    dev = lake.create_branch("dev")
+    dev, ours = lake.create_branch("dev"), lake.create_branch("ours")
     for number in range(tables):
         dev.table(f"d.t{number}").write({"id": [2]})
+        ours.table(f"d.t{number}").write({"id": [3]})
+    for number in range(MERGES):
+        lake.create_branch(f"theirs-{number}", "main")
+        lake.create_branch(f"both-{number}", "ours")
     lake.close()
-    lake = anabranch.connect(folder)
     times: dict[str, list[float]] = {}
-    _timed(times, "tables", lambda: lake.merge("dev"))
-    return {"tables": times["tables"][0]}
+    for number in range(MERGES):
+        for sides in ("theirs", "both"):
+            for name, dry in ((f"{sides} dry", True), (sides, False)):
+                with anabranch.connect(folder) as lake:
+                    into = lake.on(f"{sides}-{number}")
+                    _timed(times, name, lambda b=into, d=dry: b.merge("dev", dry_run=d))
+    return {name: median(found) for name, found in times.items()}
 
 
 def _timed(times: dict[str, list[float]], name: str, work: Any) -> None:
