@@ -25,11 +25,11 @@ def bitmap(positions: np.ndarray) -> BitMap:
 
 def by_slot(ids: np.ndarray) -> dict[int, BitMap]:
     """Row ids as positions of each slot."""
+    if not len(ids):
+        return {}
     slots = ids >> POSITION_BITS
     order = np.argsort(slots, kind="stable")
     slots, positions = slots[order], (ids[order] & _POSITION).astype(np.uint32)
-    if not len(slots):
-        return {}
     starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
     ends = np.append(starts[1:], len(slots))
     return {int(slots[a]): bitmap(positions[a:b]) for a, b in zip(starts, ends, strict=True)}
