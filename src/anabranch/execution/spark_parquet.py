@@ -48,8 +48,8 @@ _SETTINGS = {
 _OPTIONS = {
     "parquet.block.row.count.limit": str(ROW_GROUP),
     "parquet.block.size": str(128 << 20),
-    # A column chunk whose bounds are longer than 4 KB would have no statistics at all, not even its NULLs.
-    "parquet.statistics.truncate.length": str(statistics.MAX_TEXT),
+    # A column chunk whose bounds are longer than 4 KB would have no statistics at all, not even its NULLs. In bytes.
+    "parquet.statistics.truncate.length": str(4 * statistics.MAX_TEXT),
     "maxRecordsPerFile": str(MAX_PART_ROWS),
     # Files of a task come to the folder when the whole job is committed, not one by one.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",

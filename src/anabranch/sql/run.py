@@ -275,7 +275,7 @@ def _restore_branch(session: Session, x: s.RestoreBranch) -> Result:
 
 
 def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Result:
-    """What a statement would read. EXTENDED adds Spark's own plan, which starts Spark."""
+    """What a statement would read. EXTENDED starts Spark, and adds the writer of an INSERT and Spark's own plan."""
     inner, at = x.statement, None
     if isinstance(inner, s.Query):
         text = inner.text
@@ -290,9 +290,14 @@ def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Resul
     result = describe.explain(session, plans_of(session, prepare(text, frames.keys())))
     if x.extended:
         printed = io.StringIO()
+        frame = run_query(session, text, args, frames, ids_at=at)
         with contextlib.redirect_stdout(printed):
-            run_query(session, text, args, frames, ids_at=at).explain(mode="extended")
-        rows = [*result, *(["", "spark", None, None, None, None, line] for line in printed.getvalue().splitlines())]
+            frame.explain(mode="extended")
+        rows: list[Any] = list(result)
+        if isinstance(inner, s.Insert):
+            name, writer = run_rows.explained_writer(session, inner, frame)
+            rows.append([name, "write", None, None, None, None, writer])
+        rows += [["", "spark", None, None, None, None, line] for line in printed.getvalue().splitlines()]
         return Result(result.columns, rows)
     return result
 
