@@ -25,7 +25,7 @@ from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import fold
-from anabranch.model.part import Part
+from anabranch.model.part import Part, with_changed
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
@@ -350,6 +350,7 @@ def _with_combined(
     to = Destination(session.folder(table_id), made.schema, option(record.properties, "write.compression"))
     rows = made.combined.append_column(ORIGIN, pa.array(made.origins))
     parts = write_parts(to, [rows], lambda: session.next_slot(table_id), has_origin=True)
+    parts = [with_changed(part, made.changed) for part in parts]
     written += [(table_id, part) for part in parts]
     updated = [delta for delta in made.deltas if delta.cause in ("update", "restore")]
     first = updated[0] if updated else TableDelta(table_id, cause="update")

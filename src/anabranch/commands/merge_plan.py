@@ -55,14 +55,17 @@ class TableMerge:
     """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
     combined: pa.Table | None = None
     origins: np.ndarray | None = None
+    changed: frozenset[str] | None = frozenset()
+    """Columns in which `combined` may differ from the rows' first versions; None: unknown."""
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
         return not (self.operations or self.conflicts or self.news)
 
-    def add(self, rows: pa.Table, origins: np.ndarray) -> None:
-        """Rows that the merge makes, as versions of rows with these origins."""
+    def add(self, rows: pa.Table, origins: np.ndarray, changed: frozenset[str] | None = None) -> None:
+        """Rows that the merge makes, as versions of rows with these origins; `changed`: see branching/versions.py."""
+        self.changed = None if self.changed is None or changed is None else self.changed | changed
         if self.combined is None or self.origins is None:
             self.combined, self.origins = rows, origins
         else:

@@ -32,12 +32,13 @@ from anabranch.branching.rows import (
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
 from anabranch.branching.settle import chosen, settle
+from anabranch.branching.versions import alike, changed_by
 from anabranch.commands.merge_plan import TableMerge, Wishes
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.replay_inserts import replay_on, under
 from anabranch.commands.session import Session
 from anabranch.errors import ExpressionError, NeedsSpark
-from anabranch.execution.fetch import fetch, read_origins
+from anabranch.execution.fetch import Alike, fetch, read_origins
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
@@ -334,21 +335,46 @@ class TableMerger:
             return
         assert made.schema is not None
         choice = np.full(len(contest), self.choice or "")
-        base = self._fetch(made.schema, self.base_state, contest.base)
         ours = self._fetch(made.schema, self.mine.head, contest.ours)
         theirs = self._fetch(made.schema, self.other.head, contest.theirs)
+        versions = (self.mine.head, contest.ours, ours), (self.other.head, contest.theirs, theirs)
+        base = self._fetch(made.schema, self.base_state, contest.base, versions)
         done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
         made.news |= done.news
         made.conflicts += done.conflicts
         replay.kill_ids("update", done.ours_dies)
         replay.kill_ids("update", done.theirs_dies)
         if len(done.places):
-            made.add(done.combined, origins_of(contest.base[done.places], self.base_state.parts, self.origins))
+            origins = origins_of(contest.base[done.places], self.base_state.parts, self.origins)
+            made.add(done.combined, origins, self._changed_since(made.schema, contest, done.places))
 
-    def _fetch(self, schema: Schema, state: TableState, ids: np.ndarray) -> pa.Table:
-        slots = {int(slot) for slot in np.unique(ids[ids >= 0] >> 32)}
-        parts = {slot: part for slot, part in self._all_parts(state).items() if slot in slots}
-        return fetch(self.session.folder(self.id), self.name, parts, self._written(parts), schema.columns, ids)
+    def _changed_since(self, schema: Schema, contest: Contest, places: np.ndarray) -> frozenset[str] | None:
+        """The columns in which combined rows may differ from their first versions."""
+        parts = {
+            **self._holding(self.mine.head, contest.ours[places]),
+            **self._holding(self.other.head, contest.theirs[places]),
+        }
+        return changed_by((), parts.values(), self._written(parts), schema)
+
+    def _fetch(
+        self,
+        schema: Schema,
+        state: TableState,
+        ids: np.ndarray,
+        versions: Sequence[tuple[TableState, np.ndarray, pa.Table]] = (),
+    ) -> pa.Table:
+        """`versions`: other versions of the same rows that are read already, place by place."""
+        parts = self._holding(state, ids)
+        for head, others, _ in versions:
+            parts |= self._holding(head, others)
+        written = self._written(parts)
+        known = [Alike(rows, alike(schema.columns, ids, others, parts, written)) for _, others, rows in versions]
+        return fetch(self.session.folder(self.id), self.name, parts, written, schema.columns, ids, known)
+
+    def _holding(self, state: TableState, ids: np.ndarray) -> dict[int, Part]:
+        slots = np.unique(ids[ids >= 0] >> POSITION_BITS).tolist()
+        parts = self._all_parts(state)
+        return {slot: parts[slot] for slot in slots}
 
     def _all_parts(self, state: TableState) -> dict[int, Part]:
         return {**self.base_state.parts, **state.parts}
