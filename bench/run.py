@@ -35,6 +35,8 @@ import to_arrow
 from context import Context
 from measure import Line
 
+import keyed
+
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 DOCS = HERE.parent / "docs" / "benchmarks.md"
@@ -51,6 +53,7 @@ SUBJECTS: dict[str, Callable[[Context], Iterator[Line]]] = {
     "delete": delete.run,
     "to_arrow": to_arrow.run,
     "planning": planning.run,
+    "keyed": keyed.run,
 }
 """In the order in which they run: what measures milliseconds comes before a JVM is there."""
 
