@@ -172,7 +172,7 @@ from anabranch.errors import StorageFull
 
 with anabranch.connect(sys.argv[1], create=False) as lake:
     lake.spark.sparkContext.setLogLevel("OFF")
-    lake.table("d.one").write([{"only": 1}])
+    lake.sql("INSERT INTO d.one SELECT 1")  # the JVM unpacks its codecs when it first writes
     version, own = lake.version, str(os.getpid())
     (jvm,) = [
         int(stat.parent.name)
