@@ -107,7 +107,7 @@ def test_bounds_of_all_types(both):
     assert ours.rows == kernels.rows == 300
     for column in plan_of(lake, "d.spark").view.schema.columns:
         found, expected = bounds_of(ours, column.physical), bounds_of(kernels, column.physical)
-        if expected.min is None and column.label in ("very_long", "highest"):  # too long for Arrow's statistics
+        if column.label in ("very_long", "highest") and expected.min is None:  # too long for Arrow's statistics
             start = {"very_long": "0" + "x" * 63, "highest": "\U0010ffff" * 64}[column.label]
             assert (found.min, found.max, found.nulls) == (start, None, 100)
         else:
