@@ -148,7 +148,8 @@ ALIKE = {
     "held under an alias by all": (column(aliases=("b",)), [of(column("b"))], of(column("b")), True),
     "held under the name that unified it": (column("b"), [of(column("b"))], of(column("a", aliases=("b",))), False),
     "a field of a struct went": (
-        column(type_=types.Struct((F, G))), [of(column(type_=types.Struct((F, G))))], of(column(type_=types.Struct((F,)))),
+        column(type_=types.Struct((F, G))), [of(column(type_=types.Struct((F, G))))],
+        of(column(type_=types.Struct((F,)))),
         False,
     ),
 }  # fmt: skip

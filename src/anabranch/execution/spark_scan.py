@@ -51,8 +51,8 @@ def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool
             frames.append(_native(spark, plan, group, names, ids=ids, masked=masked))
     if paths.bundled:
         frames.append(_bundled(spark, plan, paths.bundled, limits, ids=ids))
-    if not frames:
-        return _local(spark, plan, ids=ids)
+    if paths.local or not frames:
+        frames.append(_local(spark, replace(plan, parts=paths.local), ids=ids))
     return reduce(lambda left, right: left.unionByName(right), frames)
 
 
