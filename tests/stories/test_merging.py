@@ -308,6 +308,19 @@ def test_a_dry_run_of_a_pick(at_odds):
     assert at_odds.version == before + 1
 
 
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [("CHERRY PICK dev@{dev}", "(UPDATE) cannot be picked onto 'main': 1"), ("REVERT 4", "cannot be undone on 'main'")],
+)
+def test_a_refusal_says_what_was_refused(people, statement, said):
+    told(people, "UPDATE d.t SET age = 8 WHERE id = 1", "UPDATE d.t@dev SET age = 9 WHERE id = 1")
+    told(people, "UPDATE d.t SET age = 7 WHERE id = 1")
+    with pytest.raises(MergeConflict) as caught:
+        people.sql(statement.format(dev=people.on("dev").version))
+    assert said in str(caught.value)
+    assert "merge" not in str(caught.value)
+
+
 def test_a_merge_is_reverted_and_the_revert_reverted(people):
     told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "DELETE FROM d.t@dev WHERE id = 1")
     told(people, "UPDATE d.t SET age = 30 WHERE id = 3", f"MERGE BRANCH dev {ROW}")

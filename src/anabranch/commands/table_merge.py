@@ -23,7 +23,6 @@ from anabranch.branching.rows import (
     Side,
     common_state,
     disputed,
-    ids_of,
     origins_of,
     placed_since,
     side_of,
@@ -32,22 +31,18 @@ from anabranch.branching.rows import (
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
 from anabranch.branching.settle import chosen, settle
+from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
-from anabranch.commands.replay_inserts import replay_on, under
+from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
-from anabranch.errors import ExpressionError, NeedsSpark
 from anabranch.execution.fetch import fetch, read_origins
-from anabranch.execution.plan import ScanPlan, TableView
-from anabranch.execution.predicate import Predicate
-from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position, shared_version
 from anabranch.model.names import qualified
-from anabranch.model.part import POSITION_BITS, Part, bounds_of
+from anabranch.model.part import Part, bounds_of
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
-from anabranch.model.words import counted
 from anabranch.options import option
 
 
@@ -80,14 +75,16 @@ class TableMerger:
     def detect(self) -> Detect:
         record = self.ours or self.theirs
         assert record is not None
-        return self.wishes.detect or option(record.properties, "merge.detect")  # type: ignore[return-value]
+        wanted = self.wishes.detect or option(record.properties, "merge.detect")
+        # Resolutions name rows, so rows are compared.
+        return "row" if wanted == "file" and self.id in self.wishes.rows else wanted  # type: ignore[return-value]
 
     @cached_property
     def choice(self) -> Choice | None:
         record = self.ours or self.theirs
         assert record is not None
         habit = option(record.properties, "merge.on-conflict")
-        wanted = self.wishes.tables.get(self.name.lower()) or self.wishes.resolve
+        wanted = self.wishes.tables.get(self.id) or self.wishes.resolve
         return wanted or (None if habit == "fail" else habit)  # type: ignore[return-value]
 
     def merge(self) -> TableMerge:
@@ -275,14 +272,18 @@ class TableMerger:
     def _merge_rows(self, made: TableMerge) -> None:
         assert made.schema is not None
         merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, frozenset(self.born))
+        resolution = self._resolution(made)
         if self.choice is None:
             made.conflicts += merged.conflicts
             made.conflicts += self._disputes()
         replay = merged.replay
-        if self.detect != "file" or self.choice is not None:
-            self._meet_inserts(made, merged.meets_inserts, replay)
+        asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
+        if merged.meets_inserts and self.wishes.predicates and asked:
+            Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
         made.news |= merged.news
-        self._settle(made, merged.contest, replay)
+        self._settle(made, merged.contest, replay, resolution)
+        if resolution is not None:
+            resolution.refuse_others()
         self._name_aliases(made, replay)
         made.deltas = replay.deltas() if made.news else []
         removed = {slot for delta in made.deltas for slot in delta.removed}
@@ -328,7 +329,16 @@ class TableMerger:
         words = (f"{count:,} rows differ", f"{count:,} rows differ")
         return [ConflictRecord(self.name, "rows", "criss-cross", *words)] if count else []
 
-    def _settle(self, made: TableMerge, contest: Contest, replay: Replay) -> None:
+    def _resolution(self, made: TableMerge) -> Resolution | None:
+        """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
+        given = self.wishes.rows.get(self.id)
+        if given is None or made.conflicts:
+            return None
+        assert made.schema is not None
+        made.resolved = True
+        return resolution(given, made.schema)
+
+    def _settle(self, made: TableMerge, contest: Contest, replay: Replay, resolution: Resolution | None) -> None:
         if not len(contest):
             return
         if self.detect == "file":
@@ -339,10 +349,12 @@ class TableMerger:
                 replay.kill_ids("update", theirs_dies)
             return
         assert made.schema is not None
+        base = self.rows_of(made.schema, self.base_state, contest.base)
+        ours = self.rows_of(made.schema, self.mine.head, contest.ours)
+        theirs = self.rows_of(made.schema, self.other.head, contest.theirs)
         choice = np.full(len(contest), self.choice or "")
-        base = self._fetch(made.schema, self.base_state, contest.base)
-        ours = self._fetch(made.schema, self.mine.head, contest.ours)
-        theirs = self._fetch(made.schema, self.other.head, contest.theirs)
+        if resolution is not None:
+            choice = resolution.choices(contest, ours, theirs, self.choice or "")
         done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
         made.news |= done.news
         made.conflicts += done.conflicts
@@ -350,72 +362,22 @@ class TableMerger:
         replay.kill_ids("update", done.theirs_dies)
         if len(done.places):
             made.add(done.combined, origins_of(contest.base[done.places], self.base_state.parts, self.origins))
+        if resolution is not None:
+            resolution.use(contest.base[done.conflicting])
+            rows, ids = resolution.values(contest.base[done.given])
+            if len(ids):
+                made.add(rows, origins_of(ids, self.base_state.parts, self.origins))
 
-    def _fetch(self, schema: Schema, state: TableState, ids: np.ndarray) -> pa.Table:
+    def rows_of(self, schema: Schema, state: TableState, ids: np.ndarray) -> pa.Table:
         slots = {int(slot) for slot in np.unique(ids[ids >= 0] >> 32)}
         parts = {slot: part for slot, part in self._all_parts(state).items() if slot in slots}
-        return fetch(self.session.folder(self.id), self.name, parts, self._written(parts), schema.columns, ids)
+        return fetch(self.session.folder(self.id), self.name, parts, self.written(parts), schema.columns, ids)
 
     def _all_parts(self, state: TableState) -> dict[int, Part]:
         return {**self.base_state.parts, **state.parts}
 
-    def _written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
+    def written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
         return {part.schema_id: self.catalog.schema(self.id, part.schema_id) for part in parts.values()}
-
-    # --- theirs' predicates against ours' new rows --------------------------------------------------------------------
-
-    def _meet_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
-        if not (causes and self.wishes.predicates) or (self.detect == "file" and self.choice is None):
-            return
-        if self.choice == "theirs":
-            self._apply_to_inserts(made, causes, replay)
-        if self.choice is not None:
-            return
-        new = {p.slot: p for p in self.mine.inserted() if p.slot not in self.other.head.parts}
-        for change in self._standing(causes):
-            ids = self._matching(new, change.detail.get("predicate"))
-            if len(ids):
-                shown = change.detail.get("predicate") or "every row"
-                inserted = f"{counted(len(ids), 'row')} inserted that it matches"
-                rule = f"{change.operation}/insert"
-                made.conflicts.append(ConflictRecord(self.name, "rows", rule, inserted, shown))
-
-    def _apply_to_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
-        """Theirs wins: its statements are run on ours' new rows, too."""
-        ids = self._new_rows()
-        state = self.mine.head
-        physical = self._physical()
-        rows = self._fetch(physical, state, ids)
-        try:
-            done = replay_on(rows, physical, self._standing(causes))
-        except ExpressionError as error:
-            words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
-            made.conflicts.append(ConflictRecord(self.name, "rows", "insert", *words))
-            return
-        replay.kill_ids("delete", ids[done.gone])
-        replay.kill_ids("update", ids[done.changed])
-        if done.changed.any():
-            assert made.schema is not None
-            changed = under(done.rows.filter(pa.array(done.changed)), made.schema)
-            made.add(changed, origins_of(ids[done.changed], state.parts, self.origins))
-
-    def _new_rows(self) -> np.ndarray:
-        """The ids of ours' live rows that no base has, under any version."""
-        found = []
-        for slot in self.mine.placed:
-            if slot in self.other.head.parts:
-                continue
-            ids = ids_of({slot: visible(self.mine.head, slot)})
-            born = origins_of(ids, self.mine.head.parts, self.origins) >> POSITION_BITS
-            found.append(ids[~np.isin(born, sorted(self.base_state.parts))])
-        return np.concatenate(found) if found else np.empty(0, np.int64)
-
-    def _physical(self) -> Schema:
-        """The columns of both sides, by their physical names."""
-        assert self.ours is not None
-        assert self.theirs is not None
-        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self._schema(record).columns}
-        return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))
 
     def _standing(self, causes: Sequence[str]) -> list[Change]:
         """Theirs' statements of these classes that changed a row which stays changed."""
@@ -429,25 +391,13 @@ class TableMerger:
         changes = self.catalog.changes(self.at.theirs, after, self.id)
         return [c for commit, c in changes if c.operation in causes and commit.version in effective]
 
-    def _matching(self, parts: Mapping[int, Part], predicate: str | None) -> np.ndarray:
-        """The ids of live new rows of ours that a stored predicate, under physical names, is true for."""
-        ours = self.mine.head
-        if predicate is not None:
-            try:
-                return self._evaluate(parts, predicate)
-            except NeedsSpark:
-                pass
-        return ids_of({slot: visible(ours, slot) for slot in parts})
-
-    def _evaluate(self, parts: Mapping[int, Part], predicate: str) -> np.ndarray:
-        physical = self._physical()
-        where = Predicate(predicate)
-        where.compiled(physical)
-        state = replace(self.mine.head, parts=parts)
-        view = TableView(self.name, physical, state, self._written(parts), self.session.folder(self.id))
-        plan = ScanPlan(view, (), tuple(parts.values()), 0, where)
-        found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+    @cached_property
+    def physical(self) -> Schema:
+        """The columns of both sides, by their physical names: what stored conditions speak of."""
+        assert self.ours is not None
+        assert self.theirs is not None
+        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self._schema(record).columns}
+        return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))
 
     # --- what the merged schema asks of rows --------------------------------------------------------------------------
 
