@@ -119,6 +119,20 @@ class Lake:
 
         return run(self._session, text, args, frames)
 
+    # --- options ------------------------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The lake's options, set or by default. They hold on all branches, for tables that do not have them."""
+        return commands.options.lake_options(self._session)
+
+    def set_options(self, options: Mapping[str, str]) -> None:
+        commands.options.set_options(self._session, options)
+
+    def unset_options(self, names: Sequence[str]) -> None:
+        """Back to the defaults."""
+        commands.options.unset_options(self._session, names)
+
     # --- branches and tags --------------------------------------------------------------------------------------------
 
     def on(self, branch: str) -> Lake:

@@ -307,3 +307,11 @@ def test_mistakes(apart: Cli, words: list[str], code: int, said: str) -> None:
     ran = apart(*words)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
+
+
+def test_the_history_of_a_table_that_came_by_a_merge_names_the_branches(apart: Cli) -> None:
+    sql(apart, "CREATE TABLE d.new@dev (a INT)", "MERGE BRANCH dev")
+    lines = [line.split() for line in apart("history", "d.new").lines]
+    assert [(line[1], line[5]) for line in lines] == [("main", "MERGE"), ("dev", "CREATE")]
+    assert [record["branch"] for record in apart("history", "d.new", "--json").json] == ["main", "dev"]
+    assert apart("history", "d.t").lines[0].split()[4:6] == ["MERGE", "BRANCH"]

@@ -34,7 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def detect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--detect", choices=("file", "row", "cell"), help="what conflicts; else the table's own way")
+    parser.add_argument(
+        "--detect", choices=("file", "row", "cell"), help="what conflicts; else as the table or the lake says"
+    )
 
 
 @dataclass(frozen=True)

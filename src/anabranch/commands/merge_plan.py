@@ -37,6 +37,8 @@ class Wishes:
     """By table id."""
     rows: Mapping[str, Given] = field(default_factory=dict)
     """By table id: rows that the user settles one by one."""
+    lake: Mapping[str, str] = field(default_factory=dict)
+    """The lake's options, for tables without their own."""
     predicates: bool = True
     """Whether theirs' predicates are held against ours' new rows; a pick or revert does not."""
 

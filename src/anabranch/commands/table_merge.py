@@ -75,7 +75,7 @@ class TableMerger:
     def detect(self) -> Detect:
         record = self.ours or self.theirs
         assert record is not None
-        wanted = self.wishes.detect or option(record.properties, "merge.detect")
+        wanted = self.wishes.detect or option(record.properties, "merge.detect", self.wishes.lake)
         # Resolutions name rows, so rows are compared.
         return "row" if wanted == "file" and self.id in self.wishes.rows else wanted  # type: ignore[return-value]
 
