@@ -989,3 +989,20 @@ story(
     f"{DEV}; MERGE BRANCH exp; {MAIN}; {INSERT_7}; MERGE BRANCH dev WITH (detect = 'row')",
     tables=left(_3, _4),
 )
+REVERTED = f"{DEV}; {update(1, 'a = 11')}; {PUSH}; REVERT main@11; {DEV}"
+story(
+    "a row that ours reverted and theirs updated again",
+    f"{REVERTED}; {update(1, 'a = 12')}; {PUSH} WITH (detect = 'row')",
+    conflict="update/update",
+)
+story(
+    "a row that ours reverted and theirs updated again, resolved: it is there once",
+    f"{REVERTED}; {update(1, 'a = 12')}; {MAIN}; {THEIRS_WINS}",
+    tables=left("1 12 0 0", _2, _3, _4),
+)
+story("a row that ours reverted and theirs deleted", f"{REVERTED}; {delete(1)}; {PUSH}", tables=left(_2, _3, _4))
+story(
+    "a row that theirs reverted and ours updated again",
+    f"{DEV}; {update(1, 'a = 11')}; {PUSH}; {DEV}; REVERT dev@11; {MAIN}; {update(1, 'a = 12')}; {THEIRS_WINS}",
+    tables=left(_1, _2, _3, _4),
+)

@@ -69,6 +69,11 @@ class Replay:
         self.kill(cause, by_slot(ids[ids >= 0]))
 
     def deltas(self) -> list[TableDelta]:
+        """A version that theirs brought back and that loses against ours' is not brought back."""
+        for slots in self.killed.values():
+            for slot in slots.keys() & self.revived.keys():
+                self.revived[slot] = self.revived[slot] - slots[slot]
+        self.revived = {slot: rows for slot, rows in self.revived.items() if rows}
         causes = (
             self.placed.keys() | self.removed.keys() | self.killed.keys() | ({"restore"} if self.revived else set())
         )
