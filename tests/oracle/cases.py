@@ -1006,3 +1006,11 @@ story(
     f"{DEV}; {update(1, 'a = 11')}; {PUSH}; {DEV}; REVERT dev@11; {MAIN}; {update(1, 'a = 12')}; {THEIRS_WINS}",
     tables=left(_1, _2, _3, _4),
 )
+for _merge, _rows in ((OURS_WINS, (_1, _2, _3, _4)), (THEIRS_WINS, ("1 - 0 0", _2, _3, _4, "5 - 0 0"))):
+    case(
+        f"{_merge}: NOT NULL on ours, rows without it on theirs",
+        theirs="UPDATE d.t SET a = NULL WHERE k = 1; INSERT INTO d.t (k, a, b, p) VALUES (5, NULL, 0, 0)",
+        ours="ALTER TABLE d.t ALTER COLUMN a SET NOT NULL",
+        merge=_merge,
+        tables=left(*_rows),
+    )

@@ -382,9 +382,24 @@ class TableMerge:
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
         self.apply_overwrites(table)
-        for row in table.alive:  # A6.2, A6.3
-            if any(not column.nullable and row.read(column) is None for column in table.columns):
+        for column in [column for column in table.columns if not column.nullable]:  # A6.2, A6.3
+            lacking = [row for row in table.alive if row.read(column) is None]
+            if lacking and self.how.resolve:
+                self.resolve_lack(table, column, lacking)
+            elif lacking:
                 self.conflict("A6.3")
+
+    def resolve_lack(self, table: Table, column: Column, lacking: list[Row]) -> None:
+        """OURS keeps what ours demands against theirs' versions; any other demand gives way."""
+        mine = [living(self.ours.rows.get(row.origin)) for row in lacking]
+        own = any(our and our.version == row.version for our, row in zip(mine, lacking, strict=True))
+        demanded = any(our.id == column.id and not our.nullable for our in self.ours.columns)
+        if self.how.resolve == "THEIRS" or own or not demanded:
+            table.columns = [replace(old, nullable=True) if old.id == column.id else old for old in table.columns]
+            return
+        for our, row in zip(mine, lacking, strict=True):
+            write = Write(next(self.how.numbers), "merge")
+            table.rows[row.origin] = replace(our, write=write, before=our) if our else row.killed(write)
 
     def change(self, origin: tuple[int, int]) -> "Change":
         """What both sides did to one row, as the difference of base and heads."""

@@ -26,20 +26,20 @@ from anabranch.branching.rows import (
     origins_of,
     placed_since,
     side_of,
-    united,
     visible,
 )
-from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
+from anabranch.branching.schema_merge import merge_schemas, unreadable
 from anabranch.branching.settle import chosen, settle
 from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
+from anabranch.commands.not_null import require
 from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
 from anabranch.execution.fetch import fetch, read_origins
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position, shared_version
 from anabranch.model.names import qualified
-from anabranch.model.part import Part, bounds_of
+from anabranch.model.part import Part
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
@@ -285,10 +285,10 @@ class TableMerger:
         if resolution is not None:
             resolution.refuse_others()
         self._name_aliases(made, replay)
+        self._require(made, replay)
         made.deltas = replay.deltas() if made.news else []
         removed = {slot for delta in made.deltas for slot in delta.removed}
         made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
-        made.conflicts += self._missing_values(made, replay)
         made.conflicts += self._unreadable(made, replay)
         self._hide_schemas(made)
         made.news |= bool(made.conflicts)
@@ -401,31 +401,23 @@ class TableMerger:
 
     # --- what the merged schema asks of rows --------------------------------------------------------------------------
 
-    def _missing_values(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-        """A6.2 and A6.3: rows that would have NULL in a NOT NULL column of the merged schema."""
+    def _require(self, made: TableMerge, replay: Replay) -> None:
+        """A6.2 and A6.3; a resolution may relax the merged schema."""
         assert made.schema is not None
+        assert made.record is not None
         assert self.ours is not None
-        placed = [part for parts in replay.placed.values() for part in parts]
-        checked = [(part, "theirs") for part in placed]
-        if made.schema != self._schema(self.ours):
-            removed = {slot for slots in replay.removed.values() for slot in slots}
-            checked += [(part, "ours") for slot, part in self.mine.head.parts.items() if slot not in removed]
-        killed = united([self.mine.head.dead, *replay.killed.values()])
-        found: dict[tuple[str, str], ConflictRecord] = {}
-        for part, side in checked:
-            if len(killed.get(part.slot, ())) >= part.rows:
-                continue
-            written = self.catalog.schema(self.id, part.schema_id)
-            for column in newly_required(made.schema, written):
-                stored = written.stored_as(column)
-                if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
-                    continue
-                rule = "A6.2" if stored is None else "A6.3"
-                words = ("NOT NULL", f"rows without '{column.label}'")
-                ours, theirs = words if side == "theirs" else words[::-1]
-                record = ConflictRecord(self.name, "column", rule, ours, theirs, column=column.label)
-                found.setdefault((side, column.physical), record)
-        return list(found.values())
+        assert self.theirs is not None
+        ours, theirs = self._schema(self.ours), self._schema(self.theirs)
+        schema, conflicts = require(self, made, replay, ours)
+        made.conflicts += conflicts
+        if schema is made.schema:
+            return
+        same = next((side for side in (ours, theirs) if replace(schema, id=side.id) == side), None)
+        made.schema, made.new_schema = same or schema, same is None
+        made.record = replace(made.record, schema_id=made.schema.id)
+        if not any(operation == "column" for operation, _ in made.operations):
+            made.operations.append(("column", {}))
+        made.news = True
 
     def _unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
         """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
