@@ -1014,3 +1014,37 @@ for _merge, _rows in ((OURS_WINS, (_1, _2, _3, _4)), (THEIRS_WINS, ("1 - 0 0", _
         merge=_merge,
         tables=left(*_rows),
     )
+NEUTRAL = "UPDATE d.t SET a = a + 0"
+story(
+    "an update that changes no value is up to date under row",
+    f"{DEV}; {NEUTRAL}; {MAIN}; MERGE BRANCH dev WITH (detect = 'row')",
+    tables=rows(),
+    version=10,
+)
+story("an update that changes no value is a change under file", f"{DEV}; {NEUTRAL}; {PUSH}", tables=rows(), version=11)
+story(
+    "an update that changes no value reaches no insert",
+    f"{DEV}; {NEUTRAL}; {MAIN}; {new(7)}; MERGE BRANCH dev WITH (detect = 'cell')",
+    tables=rows(7),
+)
+story(
+    "a row that theirs inserted and updated, beside updates without effect",
+    f"{DEV}; {new(5)}; {NEUTRAL}; {MAIN}; {update(1, 'a = 12')}; MERGE BRANCH dev WITH (detect = 'row')",
+    tables=left("1 12 0 0", _2, _3, _4, "5 50 0 0"),
+)
+for _what in ("RENAME TO d.u", "ADD COLUMN c INT", "RENAME COLUMN a TO x"):
+    story(
+        f"a pick of one's own CREATE TABLE after {_what}",
+        f"ALTER TABLE d.t {_what}; CHERRY PICK main@2",
+        version=11,
+    )
+story(
+    "overwritten, and restored to before the insert: deleted",
+    f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {OVER_0}; RESTORE TABLE d.t TO VERSION 2; {PUSH}",
+    conflict="A1",
+)
+story(
+    "a revert of something else leaves an overwrite standing",
+    f"{DEV}; {OVER_0}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 1); REVERT dev@12; {MAIN}; {new(7)}; {PUSH}",
+    tables=left(_3, _4, "6 60 0 0"),
+)

@@ -168,6 +168,23 @@ def placed_since(deltas: Iterable[TableDelta]) -> dict[int, Part]:
     return found
 
 
+def without_undone(deltas: Sequence[TableDelta], restores: Sequence[tuple[int, int]]) -> list[TableDelta]:
+    """What a RESTORE undid is no statement's doing any more: rows that are gone in spite of it are gone by the RESTORE.
+
+    `restores`: (its version, the version that it went back to).
+    """
+    if not restores:
+        return list(deltas)
+    found: list[TableDelta] = []
+    for delta in deltas:
+        if any(back < (delta.version or 0) < version for version, back in restores):
+            found.append(replace(delta, removed=(), killed={}, revived={}))
+            found.append(replace(delta, placed=(), cause="restore"))
+        else:
+            found.append(delta)
+    return found
+
+
 def _last_causes(
     deltas: Iterable[TableDelta],
 ) -> tuple[dict[int, str], dict[int, str], dict[int, dict[str, BitMap]]]:

@@ -100,6 +100,14 @@ def _array(table: pa.Table, name: str) -> pa.Array:
     return table.column(name).combine_chunks()
 
 
+def same_rows(one: pa.Table, other: pa.Table) -> np.ndarray:
+    """Row by row, all columns of the first alike."""
+    differ = np.zeros(one.num_rows, bool)
+    for name in one.column_names:
+        differ |= unequal(_array(one, name), _array(other, name))
+    return ~differ
+
+
 def unequal(one: pa.Array, other: pa.Array) -> np.ndarray:
     """Row by row, NULL equal to NULL and NaN to NaN."""
     if pa.types.is_nested(one.type):

@@ -42,19 +42,20 @@ class Inserts:
         self.merger, self.made, self.replay = merger, made, replay
         self.head = merger.mine.head
 
-    def meet(self, statements: Sequence[Change], resolution: Resolution | None) -> None:
-        """`statements`: theirs' deletes and updates that stand."""
+    def meet(self, statements: Sequence[tuple[Change, np.ndarray]], resolution: Resolution | None) -> None:
+        """`statements`: theirs' deletes and updates, each with the base rows that it changed."""
         choice = self.merger.choice
         told = np.empty(0, np.int64)
         if choice is None or resolution is not None:
-            matched = [(statement, self._matching(statement)) for statement in statements]
+            matches = [(statement, self._matching(statement), rows) for statement, rows in statements]
+            matched = [(statement, ids) for statement, ids, rows in matches if len(ids) and self._counts(rows)]
             if resolution is not None:
                 told = self._resolve(resolution, np.unique(np.concatenate([told, *(ids for _, ids in matched)])))
             if choice is None:
                 for statement, ids in matched:
                     self._refuse(statement, ids[~np.isin(ids, told)])
         if choice == "theirs":
-            self._apply(statements, told)
+            self._apply([statement for statement, rows in statements if self._counts(rows)], told)
 
     # --- what becomes of them -----------------------------------------------------------------------------------------
 
@@ -121,6 +122,10 @@ class Inserts:
             except ExpressionError:
                 pass
         return [_told(statement)] * len(ids)
+
+    def _counts(self, changed: np.ndarray) -> bool:
+        """A statement counts only if one of its rows stays changed, and under row and cell shows it."""
+        return self.merger.detect == "file" or self.merger.differs_on_theirs(changed)
 
     # --- which rows ---------------------------------------------------------------------------------------------------
 

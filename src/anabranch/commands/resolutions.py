@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.branching.row_merge import Contest
-from anabranch.branching.settle import GIVEN, unequal
+from anabranch.branching.settle import GIVEN, same_rows
 from anabranch.errors import ColumnMismatch, DataError, NeedsSpark, Refused, TypeMismatch, quoted
 from anabranch.execution.incoming import arrow_table, is_spark_frame
 from anabranch.execution.reader import ROW_ID
@@ -85,7 +85,7 @@ class Resolution:
         wanted = self.rows.take(pa.array(at, mask=~told))
         made = np.where(told, GIVEN, otherwise).astype("<U6")
         for side, versions, ids in (("theirs", theirs, contest.theirs), ("ours", ours, contest.ours)):
-            alike = np.where(gone, ids < 0, (ids >= 0) & _same(wanted, versions))
+            alike = np.where(gone, ids < 0, (ids >= 0) & same_rows(wanted, versions))
             made[told & alike] = side
         return made
 
@@ -208,11 +208,3 @@ def _gone(table: str, data: pa.Table, place: int | None) -> np.ndarray:
 
 def _nothing(schema: Schema) -> pa.Table:
     return pa.table([pa.nulls(0)] * len(schema.columns), names=list(schema.labels))
-
-
-def _same(one: pa.Table, other: pa.Table) -> np.ndarray:
-    """Row by row, all columns alike."""
-    differ = np.zeros(one.num_rows, bool)
-    for name in one.column_names:
-        differ |= unequal(one.column(name).combine_chunks(), other.column(name).combine_chunks())
-    return ~differ

@@ -6,7 +6,7 @@ cell merge combines are kept until the whole merge is known to pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -21,15 +21,20 @@ from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
 from anabranch.branching.rows import (
     Scope,
     Side,
+    Versions,
     common_state,
     disputed,
+    ids_of,
     origins_of,
     placed_since,
     side_of,
+    united,
+    versions,
     visible,
+    without_undone,
 )
 from anabranch.branching.schema_merge import merge_schemas, unreadable
-from anabranch.branching.settle import chosen, settle
+from anabranch.branching.settle import chosen, same_rows, settle
 from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.not_null import require
@@ -37,7 +42,7 @@ from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
 from anabranch.execution.fetch import fetch, read_origins
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.history import Position, shared_version
+from anabranch.model.history import Commit, Position, shared_version
 from anabranch.model.names import qualified
 from anabranch.model.part import Part
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
@@ -58,6 +63,8 @@ class TableMerger:
         self.bases = [self.catalog.table_by_id(base, table_id) for base in at.bases]
         self.ours = self.catalog.table_by_id(at.ours, table_id) if ours_moved else self.bases[0]
         self.theirs = self.catalog.table_by_id(at.theirs, table_id)
+        if not any(self.bases) and all(side and not side.dropped for side in (self.ours, self.theirs)):
+            self.bases = [self._as_born()]  # both have it, after a cherry-pick say: so they have its birth in common
         self._origins: dict[int, np.ndarray] = {}
         self._events: dict[Position, list[TableDelta]] = {}
 
@@ -180,23 +187,34 @@ class TableMerger:
         return min(shared_version(here, self.catalog.lineage(base)) for base in self.at.bases)
 
     def _side(self, head: Position) -> Side:
-        scopes = self._scopes(head, self._shared(head))
-        return side_of(self.base_state, self.catalog.state(head, self.id), self._deltas(head), scopes)
+        changes = self.catalog.changes(head, self._shared(head), self.id)
+        went_back = [(c.version, x) for c, x in changes if x.operation == "restore" and "version" in x.detail]
+        restores = [(version, change.detail["version"]) for version, change in went_back]  # a REVERT has none
+        deltas = without_undone(self._deltas(head), restores)
+        return side_of(self.base_state, self.catalog.state(head, self.id), deltas, self._scopes(head, changes))
 
-    def _scopes(self, head: Position, after: int) -> list[Scope]:
+    def _scopes(self, head: Position, changes: Iterable[tuple[Commit, Change]]) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
         found: list[tuple[int, Scope]] = []
-        for commit, change in self.catalog.changes(head, after, self.id):
+        for commit, change in changes:
             scope = change.detail.get("scope")
             if change.operation == "overwrite" and scope is not None:
                 found += [(commit.version, one) for one in _scopes_of(scope, commit.version, self, head)]
-            elif change.operation == "restore":
-                found = [(version, one) for version, one in found if version <= change.detail.get("version", -1)]
+            elif change.operation == "restore" and "version" in change.detail:
+                found = [(version, one) for version, one in found if version <= change.detail["version"]]
         reached = {base.version for base in self.at.bases if self._is_on(base, head)}
         return [scope for version, scope in found if all(version > base for base in reached)]
 
     def _is_on(self, base: Position, head: Position) -> bool:
         return shared_version(self.catalog.lineage(head), self.catalog.lineage(base)) >= base.version
+
+    def _as_born(self) -> TableRecord | None:
+        """The table as it was created, or else as it came to theirs."""
+        for head in (self.at.theirs, self.at.ours):
+            for commit, change in self.catalog.changes(head, -1, self.id):
+                if change.operation == "create" and commit.operation not in ("MERGE BRANCH", "CHERRY PICK", "REVERT"):
+                    return self.catalog.table_by_id(Position(head.branch_id, commit.version), self.id)
+        return None
 
     # --- a table that only theirs has ---------------------------------------------------------------------------------
 
@@ -280,7 +298,8 @@ class TableMerger:
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
             Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
-        made.news |= merged.news
+        made.news |= merged.news or (self.detect == "file" and len(merged.updated) > 0)
+        made.news = made.news or self.differs_on_theirs(merged.updated)
         self._settle(made, merged.contest, replay, resolution)
         if resolution is not None:
             resolution.refuse_others()
@@ -368,6 +387,26 @@ class TableMerger:
             if len(ids):
                 made.add(rows, origins_of(ids, self.base_state.parts, self.origins))
 
+    @cached_property
+    def _their_versions(self) -> Versions:
+        return versions(self.other, self.origins)
+
+    def differs_on_theirs(self, ids: np.ndarray) -> bool:
+        """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one
+        that differs is enough."""
+        assert self.theirs is not None
+        schema = self._schema(self.theirs)
+        now = self._their_versions.find(origins_of(ids, self.base_state.parts, self.origins))
+        first, size = 0, 1
+        while first < len(ids):
+            chunk = slice(first, first + size)
+            before = self.rows_of(schema, self.base_state, ids[chunk])
+            after = self.rows_of(schema, self.other.head, now[chunk])
+            if (now[chunk] < 0).any() or not same_rows(before, after).all():
+                return True
+            first, size = first + size, size * 16
+        return False
+
     def rows_of(self, schema: Schema, state: TableState, ids: np.ndarray) -> pa.Table:
         slots = {int(slot) for slot in np.unique(ids[ids >= 0] >> 32)}
         parts = {slot: part for slot, part in self._all_parts(state).items() if slot in slots}
@@ -379,17 +418,20 @@ class TableMerger:
     def written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
         return {part.schema_id: self.catalog.schema(self.id, part.schema_id) for part in parts.values()}
 
-    def _standing(self, causes: Sequence[str]) -> list[Change]:
-        """Theirs' statements of these classes that changed a row which stays changed."""
+    def _standing(self, causes: Sequence[str]) -> list[tuple[Change, np.ndarray]]:
+        """Theirs' statements of these classes, each with the base rows that it changed and that stay changed."""
         after = self._shared(self.at.theirs)
         gone = self.other.lost()
-        effective = {
-            delta.version
-            for delta in self._deltas(self.at.theirs)
-            if any(rows & gone.get(slot, BitMap()) for slot, rows in delta.killed.items())
-        }
-        changes = self.catalog.changes(self.at.theirs, after, self.id)
-        return [c for commit, c in changes if c.operation in causes and commit.version in effective]
+        touched: dict[int | None, list[dict[int, BitMap]]] = {}
+        for delta in self._deltas(self.at.theirs):
+            rows = {slot: rows & gone[slot] for slot, rows in delta.killed.items() if slot in gone}
+            touched.setdefault(delta.version, []).append(rows)
+        found = []
+        for commit, change in self.catalog.changes(self.at.theirs, after, self.id):
+            ids = ids_of(united(touched.get(commit.version, ())))
+            if change.operation in causes and len(ids):
+                found.append((change, ids))
+        return found
 
     @cached_property
     def physical(self) -> Schema:
