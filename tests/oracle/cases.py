@@ -1048,3 +1048,20 @@ story(
     f"{DEV}; {OVER_0}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 1); REVERT dev@12; {MAIN}; {new(7)}; {PUSH}",
     tables=left(_3, _4, "6 60 0 0"),
 )
+WIDEN = "ALTER TABLE d.e ALTER COLUMN s TYPE INT"
+story(
+    "revert of a widening",
+    f"{WIDEN}; REVERT main@11; INSERT INTO d.e (k, s) VALUES (1, 1)",
+    tables={"d.e": "k s | 1 1"},
+)
+story(
+    "revert of a merge that widened",
+    f"{DEV}; {WIDEN}; INSERT INTO d.e (k, s) VALUES (1, 1); {MAIN}; INSERT INTO d.e (k, s) VALUES (2, 2); {PUSH};"
+    "REVERT main@12",
+    tables={"d.e": "k s | 2 2"},
+)
+story(
+    "wide rows for a column that was narrowed again",
+    f"{DEV}; {WIDEN}; {PUSH}; REVERT main@11; {DEV}; INSERT INTO d.e (k, s) VALUES (1, 1); {PUSH}",
+    conflict="A6.1",
+)

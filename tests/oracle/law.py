@@ -253,7 +253,8 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
     def row(old: Row | None) -> Row | None:
         if old is not None and id(old) not in done:
             values = {ids.get(key, key): value for key, value in old.values.items()}
-            done[id(old)] = replace(old, values=values, write=write(old.write), before=row(old.before))
+            types = {ids.get(key, key): type_ for key, type_ in old.types.items()}
+            done[id(old)] = replace(old, values=values, write=write(old.write), before=row(old.before), types=types)
         return old and done[id(old)]
 
     rows = {origin: row(old) for origin, old in table.rows.items()}
@@ -389,6 +390,13 @@ class TableMerge:
             elif lacking:
                 self.conflict("A6.3")
 
+        for column in table.columns:  # a RESTORE or REVERT undid a widening, and rows are there of the wider type
+            written = {row.types.get(column.id, column.type) for row in table.alive}
+            if any(column.type not in {type_, *WIDER[type_]} for type_ in written):
+                if self.how.resolve:
+                    raise Undecided("rows wider than their column")
+                self.conflict("A6.1")
+
     def resolve_lack(self, table: Table, column: Column, lacking: list[Row]) -> None:
         """OURS keeps what ours demands against theirs' versions; any other demand gives way."""
         mine = [living(self.ours.rows.get(row.origin)) for row in lacking]
@@ -481,8 +489,9 @@ class TableMerge:
                         values = {column.id: row.read(column) for column in table.columns}
                         values |= {part.column.id: part.of(row) for part in write.sets}
                         partition = values.get(table.partitioned_by)
+                        types = {column.id: column.type for column in table.columns}
                         table.rows[row.origin] = replace(
-                            row, write=write, values=values, partition=partition, before=row
+                            row, write=write, values=values, partition=partition, before=row, types=types
                         )
 
     def apply_overwrites(self, table: Table) -> None:
@@ -626,6 +635,6 @@ class Change:
         values = {column.id: self.ours.read(column) for column in table.columns} | cells
         if all(self.theirs.read(column) == values[column.id] for column in table.columns):
             return self.theirs
-        return replace(
-            self.ours, write=write, values=values, partition=values.get(table.partitioned_by), before=self.ours
-        )
+        types = {column.id: column.type for column in table.columns}
+        partition = values.get(table.partitioned_by)
+        return replace(self.ours, write=write, values=values, partition=partition, before=self.ours, types=types)

@@ -245,6 +245,11 @@ class TableMerger:
         if bases and all(base.id == theirs.id for base in bases):
             made.schema = ours
             return
+        if self._ours_is_base:  # theirs' schema as it is, also where a REVERT undoes a widening
+            made.schema, made.news = theirs, True
+            made.record = replace(made.record, schema_id=theirs.id)
+            made.operations.append(("column", {}))
+            return
         aliases = self._known_aliases(ours, theirs)
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
         made.conflicts += merged.conflicts
@@ -258,6 +263,13 @@ class TableMerger:
             made.new_schema = same is None
             made.schema = same or merged.schema
             made.record = replace(made.record, schema_id=made.schema.id)
+
+    @cached_property
+    def _ours_is_base(self) -> bool:
+        """Whether ours did not change the table since the only base."""
+        if not self.ours_moved:
+            return True
+        return len(self.at.bases) == 1 and self.ours == self.bases[0] and not self.mine.changed and not self.born
 
     def _known_aliases(self, *schemas: Schema) -> dict[str, str]:
         found = {alias: column.physical for schema in schemas for column in schema.columns for alias in column.aliases}
@@ -465,7 +477,10 @@ class TableMerger:
         """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
         assert made.schema is not None
         placed = [part for parts in replay.placed.values() for part in parts]
-        ids = {part.schema_id for part in (*placed, *self.mine.head.parts.values())}
+        removed = {slot for slots in replay.removed.values() for slot in slots}
+        kept = [part for slot, part in self.mine.head.parts.items() if slot not in removed]
+        dead = united([self.mine.head.dead, *replay.killed.values()])
+        ids = {part.schema_id for part in (*placed, *kept) if len(dead.get(part.slot, ())) < part.rows}
         found = {}
         for id in sorted(ids):
             written = self.catalog.schema(self.id, id)
