@@ -1065,3 +1065,8 @@ story(
     f"{DEV}; {WIDEN}; {PUSH}; REVERT main@11; {DEV}; INSERT INTO d.e (k, s) VALUES (1, 1); {PUSH}",
     conflict="A6.1",
 )
+story(
+    "restored and overwritten on theirs, updated on ours: overwritten, so a revert of the update has nothing to undo",
+    f"{DEV}; RESTORE TABLE d.t TO VERSION 2; {OVER_0}; {MAIN}; {update(1, 'a = 11')}; {PUSH}; REVERT main@11",
+    tables=left("6 60 0 0"),
+)

@@ -497,11 +497,13 @@ class TableMerge:
     def apply_overwrites(self, table: Table) -> None:
         """Theirs overwrote: ours' rows now in that scope die, ours' new inserts too."""
         for write in self.overwrites():
-            for row in table.alive:
-                theirs = living(self.theirs.rows.get(row.origin))
-                if write.scope.holds(row) and not (theirs and theirs.version == row.version):
-                    table.rows[row.origin] = row.killed(write)
-                    self.theirs_changed = True
+            for origin, last in list(table.rows.items()):
+                # A row that an earlier statement of theirs killed has the class of the last one, too.
+                row = last if last.alive else living(self.ours.rows.get(origin))
+                theirs = living(self.theirs.rows.get(origin))
+                if row and write.scope.holds(row) and not (theirs and theirs.version == row.version):
+                    self.theirs_changed |= last.alive
+                    table.rows[origin] = row.killed(write)
 
     def overwrites(self) -> list[Write]:
         """Theirs' overwrites since the base that are not undone: a row that they killed or wrote is still so."""
@@ -610,7 +612,8 @@ class Change:
         if not self.ours_class or not self.theirs_class or self.discarded:
             return False
         if self.ours and self.theirs:
-            if self.table.detect == "row" or self.base is None:
+            disputed = len({base and base.version for base in self.bases}) > 1
+            if self.table.detect == "row" or self.base is None or disputed:
                 return self.ours.shown(columns) != self.theirs.shown(columns)
             mine, other = self.changed_columns(columns)
             return any(mine[id] != other[id] for id in mine.keys() & other.keys())

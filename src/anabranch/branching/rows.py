@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -91,18 +90,6 @@ def common_state(bases: Sequence[TableState]) -> TableState:
     slots = set.intersection(*(set(base.parts) for base in bases))
     parts = {slot: part for slot, part in bases[0].parts.items() if slot in slots}
     return TableState(bases[0].table_id, bases[0].position, parts, united(base.dead for base in bases))
-
-
-def disputed(bases: Sequence[TableState], ours: TableState, theirs: TableState) -> dict[int, BitMap]:
-    """Rows on which the bases disagree and the heads, too: each side counts as having changed them."""
-    found = {}
-    for slot in set().union(*(base.parts for base in bases)) if len(bases) > 1 else ():
-        seen = [visible(base, slot) for base in bases]
-        apart = reduce(lambda a, b: a | b, seen) - reduce(lambda a, b: a & b, seen)
-        both = apart & (visible(ours, slot) ^ visible(theirs, slot))
-        if both:
-            found[slot] = both
-    return found
 
 
 def visible(state: TableState, slot: int) -> BitMap:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.criss_cross import disputed
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
@@ -23,7 +24,6 @@ from anabranch.branching.rows import (
     Side,
     Versions,
     common_state,
-    disputed,
     ids_of,
     origins_of,
     placed_since,
@@ -34,7 +34,7 @@ from anabranch.branching.rows import (
     without_undone,
 )
 from anabranch.branching.schema_merge import merge_schemas, unreadable
-from anabranch.branching.settle import chosen, same_rows, settle
+from anabranch.branching.settle import Settled, chosen, same_rows, settle
 from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.not_null import require
@@ -44,7 +44,7 @@ from anabranch.execution.fetch import fetch, read_origins
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position, shared_version
 from anabranch.model.names import qualified
-from anabranch.model.part import Part
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
@@ -161,6 +161,12 @@ class TableMerger:
             return {}
         ours, theirs = placed_since(self._deltas(self.at.ours)), placed_since(self._deltas(self.at.theirs))
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
+
+    @cached_property
+    def _young(self) -> frozenset[int]:
+        """Those that no base has."""
+        old = [self.catalog.state(base, self.id).parts for base in self.at.bases] if self.born else []
+        return frozenset(slot for slot in self.born if not any(slot in parts for parts in old))
 
     @cached_property
     def base_state(self) -> TableState:
@@ -301,18 +307,22 @@ class TableMerger:
 
     def _merge_rows(self, made: TableMerge) -> None:
         assert made.schema is not None
-        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, frozenset(self.born))
+        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, self._young)
         resolution = self._resolution(made)
         if self.choice is None:
             made.conflicts += merged.conflicts
-            made.conflicts += self._disputes()
         replay = merged.replay
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
             Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
         made.news |= merged.news or (self.detect == "file" and len(merged.updated) > 0)
         made.news = made.news or self.differs_on_theirs(merged.updated)
-        self._settle(made, merged.contest, replay, resolution)
+        contest = merged.contest
+        if len(self.at.bases) > 1:
+            crossed = self._cross(made, replay, resolution)
+            own = ~np.isin(origins_of(contest.base, self.base_state.parts, self.origins), crossed)
+            contest = Contest(contest.base[own], contest.ours[own], contest.theirs[own])
+        self._settle(made, contest, replay, resolution)
         if resolution is not None:
             resolution.refuse_others()
         self._name_aliases(made, replay)
@@ -353,12 +363,46 @@ class TableMerger:
         ids = {part.schema_id for part in parts}
         return [column for id in sorted(ids) for column in self.catalog.schema(self.id, id).columns]
 
-    def _disputes(self) -> list[ConflictRecord]:
+    def _cross(self, made: TableMerge, replay: Replay, resolution: Resolution | None) -> np.ndarray:
+        """Rows on which the bases of a criss-cross disagree; gives their origins. Ours' and theirs' version are held
+        against each other, and the one that stays is written anew where the replay does not leave it standing."""
+        assert made.schema is not None
         bases = [self.catalog.state(base, self.id) for base in self.at.bases]
-        rows = disputed(bases, self.mine.head, self.other.head)
-        count = sum(map(len, rows.values()))
-        words = (f"{count:,} rows differ", f"{count:,} rows differ")
-        return [ConflictRecord(self.name, "rows", "criss-cross", *words)] if count else []
+        contest, origins = disputed(bases, self.mine.head, self.other.head, self.origins)
+        if not len(contest):
+            return origins
+        if self.detect == "file":
+            made.news = True
+            lost = contest.theirs < 0  # theirs deleted: whatever ours did, the row is gone
+            if self.choice is None and not lost.all():
+                words = (f"{int((~lost).sum()):,} rows differ",) * 2
+                made.conflicts.append(ConflictRecord(self.name, "rows", "criss-cross", *words))
+                return origins
+            ours_dies, theirs_dies = chosen(contest, self.choice or "theirs")
+            ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
+        else:
+            # Nothing is the base: whatever the heads show, both have changed it.
+            base = self.rows_of(made.schema, bases[0], np.full(len(contest), -1, np.int64))
+            done = self._settled(made, contest, base, origins, resolution)
+            ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
+        stays = [(self.mine.head, contest.ours, ours_dies), (self.other.head, contest.theirs, theirs_dies)]
+        for state, ids, dies in stays:
+            replay.kill_ids("update", dies)
+            winner = (ids >= 0) & ~np.isin(ids, dies)
+            lost = winner & ~self._left_standing(replay, ids)
+            if lost.any():
+                made.add(self.rows_of(made.schema, state, ids[lost]), origins[lost])
+        return origins
+
+    def _left_standing(self, replay: Replay, ids: np.ndarray) -> np.ndarray:
+        """Whether these rows are visible after the replay."""
+        head = self.mine.head
+        removed = {slot for slots in replay.removed.values() for slot in slots}
+        slots = (head.parts.keys() - removed) | {part.slot for parts in replay.placed.values() for part in parts}
+        dead = united([*replay.killed.values(), _without_rows(head.dead, replay.revived)])
+        gone = np.isin(ids, ids_of({slot: rows for slot, rows in dead.items() if slot in slots}))
+        standing: np.ndarray = np.isin(ids >> POSITION_BITS, sorted(slots)) & ~gone
+        return standing
 
     def _resolution(self, made: TableMerge) -> Resolution | None:
         """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
@@ -381,6 +425,16 @@ class TableMerger:
             return
         assert made.schema is not None
         base = self.rows_of(made.schema, self.base_state, contest.base)
+        origins = origins_of(contest.base, self.base_state.parts, self.origins)
+        done = self._settled(made, contest, base, origins, resolution)
+        replay.kill_ids("update", done.ours_dies)
+        replay.kill_ids("update", done.theirs_dies)
+
+    def _settled(
+        self, made: TableMerge, contest: Contest, base: pa.Table, origins: np.ndarray, resolution: Resolution | None
+    ) -> Settled:
+        """By values; the rows that come of it are kept for the commit, as versions of their origins."""
+        assert made.schema is not None
         ours = self.rows_of(made.schema, self.mine.head, contest.ours)
         theirs = self.rows_of(made.schema, self.other.head, contest.theirs)
         choice = np.full(len(contest), self.choice or "")
@@ -389,15 +443,15 @@ class TableMerger:
         done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
         made.news |= done.news
         made.conflicts += done.conflicts
-        replay.kill_ids("update", done.ours_dies)
-        replay.kill_ids("update", done.theirs_dies)
         if len(done.places):
-            made.add(done.combined, origins_of(contest.base[done.places], self.base_state.parts, self.origins))
+            made.add(done.combined, origins[done.places])
         if resolution is not None:
             resolution.use(contest.base[done.conflicting])
-            rows, ids = resolution.values(contest.base[done.given])
+            given = contest.base[done.given]
+            rows, ids = resolution.values(given)
             if len(ids):
-                made.add(rows, origins_of(ids, self.base_state.parts, self.origins))
+                made.add(rows, origins[done.given][np.isin(given, ids)])
+        return done
 
     @cached_property
     def _their_versions(self) -> Versions:
@@ -500,6 +554,10 @@ class TableMerger:
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
         hidden = {id for _, id in self.catalog.hidden_schemas(self.at.ours, self.id)}
         made.hidden = sorted(placed - visible_ids - hidden)
+
+
+def _without_rows(rows: Mapping[int, BitMap], others: Mapping[int, BitMap]) -> dict[int, BitMap]:
+    return {slot: found - others[slot] if slot in others else found for slot, found in rows.items()}
 
 
 def _root(name: str, aliases: Mapping[str, str]) -> str:
