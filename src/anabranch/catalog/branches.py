@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
 from anabranch.catalog.migrations import MAIN
-from anabranch.catalog.opened import Opened
+from anabranch.catalog.options import LakeOptions
 from anabranch.catalog.tables import branch, commit_log, ref
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model import history
@@ -49,7 +49,7 @@ _MOVE_REF = ref.update().where(ref.c.folded == bindparam("old"))
 _CHANGE_BRANCH = branch.update().where(branch.c.id == bindparam("branch"))
 
 
-class Branches(Opened):
+class Branches(LakeOptions):
     """Names, heads and lineages."""
 
     # --- branches

@@ -109,11 +109,15 @@ class Log(Branches):
         return [commit_of(row) for row in reversed(_LOG.rows(self._db.rows, segments))]
 
     def history(self, position: Position, object_id: str, limit: int | None = None) -> list[Commit]:
-        """The commits that changed a table or database."""
+        """The commits that changed a table or database; behind a merge that brought it, those of where it was made."""
         segments = self.lineage(position)
         if limit is not None:
             segments = since(segments, self._nth_last(segments, object_id, limit) - 1)
-        return [commit_of(row) for row in reversed(_HISTORY.rows(self._db.rows, segments, {"object": object_id}))]
+        found = [commit_of(row) for row in reversed(_HISTORY.rows(self._db.rows, segments, {"object": object_id}))]
+        merged = found[-1].merged if found else None
+        if merged is None or (limit is not None and len(found) >= limit):
+            return found
+        return found + self.history(merged, object_id, None if limit is None else limit - len(found))
 
     def commit_at(self, position: Position) -> Commit:
         self.check(position)

@@ -17,6 +17,7 @@ from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
+from anabranch.commands.resolutions import refuse_idle
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.commands.table_merge import TableMerger
@@ -80,16 +81,17 @@ class MergeReport:
 
 def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
     """Into the session's branch. A dry run reports conflicts, a real one raises them."""
+    wishes = replace(wishes, lake=session.catalog.options())
     for _ in range(_TRIES):
         ours = session.head()
         their_position = session.resolve(theirs)
         if fold(theirs) == fold(_name(session)):
             raise Refused(f"'{theirs}' cannot be merged into itself: name another branch, or a version.")
         at = _points(session, ours, their_position)
-        plan = MergePlan(Positions((), ours, their_position)) if at is None else plan_merge(session, at, wishes)
+        plan = _plan(session, at, Positions((), ours, their_position), wishes)
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
-        _refuse_conflicts(session, plan, theirs, wishes)
+        _refuse_conflicts(session, plan, f"'{theirs}' does not merge into", wishes)
         try:
             commit = _commit(session, plan, "MERGE BRANCH", f"{theirs} into {_name(session)}", merged=their_position)
         except CommitConflict:
@@ -121,7 +123,8 @@ def _apply(
         plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
-        _refuse_conflicts(session, plan, commit.id[:8], wishes)
+        does = "cannot be undone on" if backwards else "cannot be picked onto"
+        _refuse_conflicts(session, plan, f"version {commit.version} ({commit.operation}) {does}", wishes)
         if backwards:
             _as_undoing(plan)
         try:
@@ -182,6 +185,13 @@ def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
     for database_id in _with_parents(session, plan, databases):
         _merge_database(session, plan, database_id, wishes)
     plan.conflicts += _names(session, plan)
+    return plan
+
+
+def _plan(session: Session, at: Positions | None, nothing: Positions, wishes: Wishes) -> MergePlan:
+    """`at` None: there is nothing to merge, and so nothing to resolve."""
+    plan = MergePlan(nothing) if at is None else plan_merge(session, at, wishes)
+    refuse_idle(wishes.rows, [id for id, made in plan.tables.items() if made.resolved or made.conflicts])
     return plan
 
 
@@ -260,7 +270,8 @@ def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
     )
 
 
-def _refuse_conflicts(session: Session, plan: MergePlan, theirs: str, wishes: Wishes) -> None:
+def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wishes) -> None:
+    """`failed`: what did not fit, up to the name of the branch."""
     if not plan.conflicts:
         return
     looser = _looser(session, plan, wishes)
@@ -268,16 +279,21 @@ def _refuse_conflicts(session: Session, plan: MergePlan, theirs: str, wishes: Wi
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
     raise MergeConflict(
-        f"'{theirs}' does not merge into '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
+        f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
         f"{shown}{more}{hint}\nRESOLVE USING OURS or THEIRS settles conflicts of rows.",
         plan.conflicts,
+        looser,
     )
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:
     """Another `detect` under which nothing would conflict."""
-    if wishes.detect == "cell" or all(conflict.kind not in ("rows", "row") for conflict in plan.conflicts):
+    if (
+        wishes.detect == "cell"
+        or wishes.rows
+        or all(conflict.kind not in ("rows", "row") for conflict in plan.conflicts)
+    ):
         return None
     for detect in ("row", "cell")[("file", "row").index(wishes.detect or "file") :]:
         if not plan_merge(session, plan.at, replace(wishes, detect=detect)).conflicts:  # type: ignore[arg-type]

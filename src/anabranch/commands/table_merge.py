@@ -6,7 +6,7 @@ cell merge combines are kept until the whole merge is known to pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,41 +15,41 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.criss_cross import disputed
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
 from anabranch.branching.rows import (
     Scope,
     Side,
+    Versions,
     common_state,
-    disputed,
     ids_of,
     origins_of,
     placed_since,
     side_of,
     united,
+    versions,
     visible,
+    without_undone,
 )
-from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
-from anabranch.branching.settle import chosen, settle
+from anabranch.branching.schema_merge import merge_schemas, unreadable
+from anabranch.branching.settle import Settled, chosen, same_rows, settle
 from anabranch.branching.versions import alike, changed_by
+from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import TableMerge, Wishes
 from anabranch.commands.merge_reads import Batch
-from anabranch.commands.replay_inserts import replay_on, under
+from anabranch.commands.not_null import require
+from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
-from anabranch.errors import ExpressionError, NeedsSpark
 from anabranch.execution.fetch import Alike, fetch, read_origins
-from anabranch.execution.plan import ScanPlan, TableView
-from anabranch.execution.predicate import Predicate
-from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
-from anabranch.model.part import POSITION_BITS, Part, bounds_of
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
-from anabranch.model.words import counted
 from anabranch.options import option
 
 
@@ -62,6 +62,8 @@ class TableMerger:
         self.ours_moved = table_id in reads.moved
         self.bases = [reads.records(base).get(table_id) for base in self.at.bases]
         self.ours, self.theirs = (reads.records(at).get(table_id) for at in (self.here, self.at.theirs))
+        if not any(self.bases) and all(side and not side.dropped for side in (self.ours, self.theirs)):
+            self.bases = [self._as_born()]  # both have it, after a cherry-pick say: so they have its birth in common
         self._origins: dict[int, np.ndarray] = {}
 
     @cached_property
@@ -78,14 +80,16 @@ class TableMerger:
     def detect(self) -> Detect:
         record = self.ours or self.theirs
         assert record is not None
-        return self.wishes.detect or option(record.properties, "merge.detect")  # type: ignore[return-value]
+        wanted = self.wishes.detect or option(record.properties, "merge.detect", self.wishes.lake)
+        # Resolutions name rows, so rows are compared.
+        return "row" if wanted == "file" and self.id in self.wishes.rows else wanted  # type: ignore[return-value]
 
     @cached_property
     def choice(self) -> Choice | None:
         record = self.ours or self.theirs
         assert record is not None
         habit = option(record.properties, "merge.on-conflict")
-        wanted = self.wishes.tables.get(self.name.lower()) or self.wishes.resolve
+        wanted = self.wishes.tables.get(self.id) or self.wishes.resolve
         return wanted or (None if habit == "fail" else habit)  # type: ignore[return-value]
 
     def merge(self) -> TableMerge:
@@ -154,6 +158,12 @@ class TableMerger:
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
 
     @cached_property
+    def _young(self) -> frozenset[int]:
+        """Those that no base has."""
+        old = [self._state(base).parts for base in self.at.bases] if self.born else []
+        return frozenset(slot for slot in self.born if not any(slot in parts for parts in old))
+
+    @cached_property
     def base_state(self) -> TableState:
         base = self._true_base
         return replace(base, parts={**base.parts, **self.born}) if self.born else base
@@ -181,20 +191,32 @@ class TableMerger:
         return self._side(self.at.theirs)
 
     def _side(self, head: Position) -> Side:
-        return side_of(self.base_state, self._state(head), self._deltas(head), self._scopes(head))
+        changes = self._changes(head)
+        went_back = [(c.version, x) for c, x in changes if x.operation == "restore" and "version" in x.detail]
+        restores = [(version, change.detail["version"]) for version, change in went_back]  # a REVERT has none
+        deltas = without_undone(self._deltas(head), restores)
+        return side_of(self.base_state, self._state(head), deltas, self._scopes(head, changes))
 
-    def _scopes(self, head: Position) -> list[Scope]:
+    def _scopes(self, head: Position, changes: Iterable[tuple[Commit, Change]]) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
         found: list[tuple[int, Scope]] = []
-        for commit, change in self._changes(head):
+        for commit, change in changes:
             scope = change.detail.get("scope")
             if change.operation == "overwrite" and scope is not None:
                 deltas = [delta for delta in self._deltas(head) if delta.version == commit.version]
                 found += [(commit.version, one) for one in _scopes_of(scope, deltas)]
-            elif change.operation == "restore":
-                found = [(version, one) for version, one in found if version <= change.detail.get("version", -1)]
+            elif change.operation == "restore" and "version" in change.detail:
+                found = [(version, one) for version, one in found if version <= change.detail["version"]]
         newest = max(self.reads.history.reached(head), default=-1) if found else -1
         return [scope for version, scope in found if version > newest]
+
+    def _as_born(self) -> TableRecord | None:
+        """The table as it was created, or else as it came to theirs."""
+        for head in (self.at.theirs, self.at.ours):
+            for commit, change in self.catalog.changes(head, -1, self.id):
+                if change.operation == "create" and commit.operation not in ("MERGE BRANCH", "CHERRY PICK", "REVERT"):
+                    return self.catalog.table_by_id(Position(head.branch_id, commit.version), self.id)
+        return None
 
     # --- a table that only theirs has ---------------------------------------------------------------------------------
 
@@ -226,6 +248,11 @@ class TableMerger:
         if bases and all(base.id == theirs.id for base in bases):
             made.schema = ours
             return
+        if self._ours_is_base:  # theirs' schema as it is, also where a REVERT undoes a widening
+            made.schema, made.news = theirs, True
+            made.record = replace(made.record, schema_id=theirs.id)
+            made.operations.append(("column", {}))
+            return
         aliases = self._known_aliases(ours, theirs)
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
         made.conflicts += merged.conflicts
@@ -239,6 +266,13 @@ class TableMerger:
             made.new_schema = same is None
             made.schema = same or merged.schema
             made.record = replace(made.record, schema_id=made.schema.id)
+
+    @cached_property
+    def _ours_is_base(self) -> bool:
+        """Whether ours did not change the table since the only base."""
+        if not self.ours_moved:
+            return True
+        return len(self.at.bases) == 1 and self.ours == self.bases[0] and not self.mine.changed and not self.born
 
     def _known_aliases(self, *schemas: Schema) -> dict[str, str]:
         found = {alias: column.physical for schema in schemas for column in schema.columns for alias in column.aliases}
@@ -269,20 +303,29 @@ class TableMerger:
 
     def _merge_rows(self, made: TableMerge) -> None:
         assert made.schema is not None
-        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, frozenset(self.born))
+        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, self._young)
+        resolution = self._resolution(made)
         if self.choice is None:
             made.conflicts += merged.conflicts
-            made.conflicts += self._disputes()
         replay = merged.replay
-        if self.detect != "file" or self.choice is not None:
-            self._meet_inserts(made, merged.meets_inserts, replay)
-        made.news |= merged.news
-        self._settle(made, merged.contest, replay)
+        asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
+        if merged.meets_inserts and self.wishes.predicates and asked:
+            Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
+        made.news |= merged.news or (self.detect == "file" and len(merged.updated) > 0)
+        made.news = made.news or self.differs_on_theirs(merged.updated)
+        contest = merged.contest
+        if len(self.at.bases) > 1:
+            crossed = self._cross(made, replay, resolution)
+            own = ~np.isin(origins_of(contest.base, self.base_state.parts, self.origins), crossed)
+            contest = Contest(contest.base[own], contest.ours[own], contest.theirs[own])
+        self._settle(made, contest, replay, resolution)
+        if resolution is not None:
+            resolution.refuse_others()
         self._name_aliases(made, replay)
+        self._require(made, replay)
         made.deltas = replay.deltas() if made.news else []
         removed = {slot for delta in made.deltas for slot in delta.removed}
         made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
-        made.conflicts += self._missing_values(made, replay)
         made.conflicts += self._unreadable(made, replay)
         self._hide_schemas(made)
         made.news |= bool(made.conflicts)
@@ -316,14 +359,57 @@ class TableMerger:
         ids = {part.schema_id for part in parts}
         return [column for id in sorted(ids) for column in self.reads.schema(self.id, id).columns]
 
-    def _disputes(self) -> list[ConflictRecord]:
+    def _cross(self, made: TableMerge, replay: Replay, resolution: Resolution | None) -> np.ndarray:
+        """Rows on which the bases of a criss-cross disagree; gives their origins. Ours' and theirs' version are held
+        against each other, and the one that stays is written anew where the replay does not leave it standing."""
+        assert made.schema is not None
         bases = [self._state(base) for base in self.at.bases]
-        rows = disputed(bases, self.mine.head, self.other.head)
-        count = sum(map(len, rows.values()))
-        words = (f"{count:,} rows differ", f"{count:,} rows differ")
-        return [ConflictRecord(self.name, "rows", "criss-cross", *words)] if count else []
+        contest, origins = disputed(bases, self.mine.head, self.other.head, self.origins)
+        if not len(contest):
+            return origins
+        if self.detect == "file":
+            made.news = True
+            lost = contest.theirs < 0  # theirs deleted: whatever ours did, the row is gone
+            if self.choice is None and not lost.all():
+                words = (f"{int((~lost).sum()):,} rows differ",) * 2
+                made.conflicts.append(ConflictRecord(self.name, "rows", "criss-cross", *words))
+                return origins
+            ours_dies, theirs_dies = chosen(contest, self.choice or "theirs")
+            ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
+        else:
+            # Nothing is the base: whatever the heads show, both have changed it.
+            base = self.rows_of(made.schema, bases[0], np.full(len(contest), -1, np.int64))
+            done = self._settled(made, contest, base, origins, resolution)
+            ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
+        stays = [(self.mine.head, contest.ours, ours_dies), (self.other.head, contest.theirs, theirs_dies)]
+        for state, ids, dies in stays:
+            replay.kill_ids("update", dies)
+            winner = (ids >= 0) & ~np.isin(ids, dies)
+            lost = winner & ~self._left_standing(replay, ids)
+            if lost.any():
+                made.add(self.rows_of(made.schema, state, ids[lost]), origins[lost])
+        return origins
 
-    def _settle(self, made: TableMerge, contest: Contest, replay: Replay) -> None:
+    def _left_standing(self, replay: Replay, ids: np.ndarray) -> np.ndarray:
+        """Whether these rows are visible after the replay."""
+        head = self.mine.head
+        removed = {slot for slots in replay.removed.values() for slot in slots}
+        slots = (head.parts.keys() - removed) | {part.slot for parts in replay.placed.values() for part in parts}
+        dead = united([*replay.killed.values(), _without_rows(head.dead, replay.revived)])
+        gone = np.isin(ids, ids_of({slot: rows for slot, rows in dead.items() if slot in slots}))
+        standing: np.ndarray = np.isin(ids >> POSITION_BITS, sorted(slots)) & ~gone
+        return standing
+
+    def _resolution(self, made: TableMerge) -> Resolution | None:
+        """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
+        given = self.wishes.rows.get(self.id)
+        if given is None or made.conflicts:
+            return None
+        assert made.schema is not None
+        made.resolved = True
+        return resolution(given, made.schema)
+
+    def _settle(self, made: TableMerge, contest: Contest, replay: Replay, resolution: Resolution | None) -> None:
         if not len(contest):
             return
         if self.detect == "file":
@@ -334,19 +420,42 @@ class TableMerger:
                 replay.kill_ids("update", theirs_dies)
             return
         assert made.schema is not None
+        origins = origins_of(contest.base, self.base_state.parts, self.origins)
+        done = self._settled(made, contest, None, origins, resolution)
+        replay.kill_ids("update", done.ours_dies)
+        replay.kill_ids("update", done.theirs_dies)
+
+    def _settled(
+        self,
+        made: TableMerge,
+        contest: Contest,
+        base: pa.Table | None,
+        origins: np.ndarray,
+        resolution: Resolution | None,
+    ) -> Settled:
+        """By values; the rows that come of it are kept for the commit, as versions of their origins. `base` None: the
+        contest's own base rows."""
+        assert made.schema is not None
+        ours = self.rows_of(made.schema, self.mine.head, contest.ours)
+        theirs = self.rows_of(made.schema, self.other.head, contest.theirs)
+        if base is None:
+            versions = (self.mine.head, contest.ours, ours), (self.other.head, contest.theirs, theirs)
+            base = self.rows_of(made.schema, self.base_state, contest.base, versions)
         choice = np.full(len(contest), self.choice or "")
-        ours = self._fetch(made.schema, self.mine.head, contest.ours)
-        theirs = self._fetch(made.schema, self.other.head, contest.theirs)
-        versions = (self.mine.head, contest.ours, ours), (self.other.head, contest.theirs, theirs)
-        base = self._fetch(made.schema, self.base_state, contest.base, versions)
+        if resolution is not None:
+            choice = resolution.choices(contest, ours, theirs, self.choice or "")
         done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
         made.news |= done.news
         made.conflicts += done.conflicts
-        replay.kill_ids("update", done.ours_dies)
-        replay.kill_ids("update", done.theirs_dies)
         if len(done.places):
-            origins = origins_of(contest.base[done.places], self.base_state.parts, self.origins)
-            made.add(done.combined, origins, self._changed_since(made.schema, contest, done.places))
+            made.add(done.combined, origins[done.places], self._changed_since(made.schema, contest, done.places))
+        if resolution is not None:
+            resolution.use(contest.base[done.conflicting])
+            given = contest.base[done.given]
+            rows, ids = resolution.values(given)
+            if len(ids):
+                made.add(rows, origins[done.given][np.isin(given, ids)])
+        return done
 
     def _changed_since(self, schema: Schema, contest: Contest, places: np.ndarray) -> frozenset[str] | None:
         """The columns in which combined rows may differ from their first versions."""
@@ -354,9 +463,29 @@ class TableMerger:
             **self._holding(self.mine.head, contest.ours[places]),
             **self._holding(self.other.head, contest.theirs[places]),
         }
-        return changed_by((), parts.values(), self._written(parts), schema)
+        return changed_by((), parts.values(), self.written(parts), schema)
 
-    def _fetch(
+    @cached_property
+    def _their_versions(self) -> Versions:
+        return versions(self.other, self.origins)
+
+    def differs_on_theirs(self, ids: np.ndarray) -> bool:
+        """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one
+        that differs is enough."""
+        assert self.theirs is not None
+        schema = self._schema(self.theirs)
+        now = self._their_versions.find(origins_of(ids, self.base_state.parts, self.origins))
+        first, size = 0, 1
+        while first < len(ids):
+            chunk = slice(first, first + size)
+            after = self.rows_of(schema, self.other.head, now[chunk])
+            before = self.rows_of(schema, self.base_state, ids[chunk], [(self.other.head, now[chunk], after)])
+            if (now[chunk] < 0).any() or not same_rows(before, after).all():
+                return True
+            first, size = first + size, size * 16
+        return False
+
+    def rows_of(
         self,
         schema: Schema,
         state: TableState,
@@ -367,7 +496,7 @@ class TableMerger:
         parts = self._holding(state, ids)
         for head, others, _ in versions:
             parts |= self._holding(head, others)
-        written = self._written(parts)
+        written = self.written(parts)
         known = [Alike(rows, alike(schema.columns, ids, others, parts, written)) for _, others, rows in versions]
         return fetch(self.session.folder(self.id), self.name, parts, written, schema.columns, ids, known)
 
@@ -379,128 +508,59 @@ class TableMerger:
     def _all_parts(self, state: TableState) -> dict[int, Part]:
         return {**self.base_state.parts, **state.parts}
 
-    def _written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
+    def written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
         return {part.schema_id: self.reads.schema(self.id, part.schema_id) for part in parts.values()}
 
-    # --- theirs' predicates against ours' new rows --------------------------------------------------------------------
-
-    def _meet_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
-        if not (causes and self.wishes.predicates) or (self.detect == "file" and self.choice is None):
-            return
-        if self.choice == "theirs":
-            self._apply_to_inserts(made, causes, replay)
-        if self.choice is not None:
-            return
-        new = {p.slot: p for p in self.mine.inserted() if p.slot not in self.other.head.parts}
-        for change in self._standing(causes):
-            ids = self._matching(new, change.detail.get("predicate"))
-            if len(ids):
-                shown = change.detail.get("predicate") or "every row"
-                inserted = f"{counted(len(ids), 'row')} inserted that it matches"
-                rule = f"{change.operation}/insert"
-                made.conflicts.append(ConflictRecord(self.name, "rows", rule, inserted, shown))
-
-    def _apply_to_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
-        """Theirs wins: its statements are run on ours' new rows, too."""
-        ids = self._new_rows()
-        state = self.mine.head
-        physical = self._physical()
-        rows = self._fetch(physical, state, ids)
-        try:
-            done = replay_on(rows, physical, self._standing(causes))
-        except ExpressionError as error:
-            words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
-            made.conflicts.append(ConflictRecord(self.name, "rows", "insert", *words))
-            return
-        replay.kill_ids("delete", ids[done.gone])
-        replay.kill_ids("update", ids[done.changed])
-        if done.changed.any():
-            assert made.schema is not None
-            changed = under(done.rows.filter(pa.array(done.changed)), made.schema)
-            made.add(changed, origins_of(ids[done.changed], state.parts, self.origins))
-
-    def _new_rows(self) -> np.ndarray:
-        """The ids of ours' live rows that no base has, under any version."""
+    def _standing(self, causes: Sequence[str]) -> list[tuple[Change, np.ndarray]]:
+        """Theirs' statements of these classes, each with the base rows that it changed and that stay changed."""
+        gone = self.other.lost()
+        touched: dict[int | None, list[dict[int, BitMap]]] = {}
+        for delta in self._deltas(self.at.theirs):
+            rows = {slot: rows & gone[slot] for slot, rows in delta.killed.items() if slot in gone}
+            touched.setdefault(delta.version, []).append(rows)
         found = []
-        for slot in self.mine.placed:
-            if slot in self.other.head.parts:
-                continue
-            ids = ids_of({slot: visible(self.mine.head, slot)})
-            born = origins_of(ids, self.mine.head.parts, self.origins) >> POSITION_BITS
-            found.append(ids[~np.isin(born, sorted(self.base_state.parts))])
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+        for commit, change in self._changes(self.at.theirs):
+            ids = ids_of(united(touched.get(commit.version, ())))
+            if change.operation in causes and len(ids):
+                found.append((change, ids))
+        return found
 
-    def _physical(self) -> Schema:
-        """The columns of both sides, by their physical names."""
+    @cached_property
+    def physical(self) -> Schema:
+        """The columns of both sides, by their physical names: what stored conditions speak of."""
         assert self.ours is not None
         assert self.theirs is not None
         columns = {c.physical: c for record in (self.ours, self.theirs) for c in self._schema(record).columns}
         return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))
 
-    def _standing(self, causes: Sequence[str]) -> list[Change]:
-        """Theirs' statements of these classes that changed a row which stays changed."""
-        gone = self.other.lost()
-        effective = {
-            delta.version
-            for delta in self._deltas(self.at.theirs)
-            if any(rows & gone.get(slot, BitMap()) for slot, rows in delta.killed.items())
-        }
-        changes = self._changes(self.at.theirs)
-        return [c for commit, c in changes if c.operation in causes and commit.version in effective]
-
-    def _matching(self, parts: Mapping[int, Part], predicate: str | None) -> np.ndarray:
-        """The ids of live new rows of ours that a stored predicate, under physical names, is true for."""
-        ours = self.mine.head
-        if predicate is not None:
-            try:
-                return self._evaluate(parts, predicate)
-            except NeedsSpark:
-                pass
-        return ids_of({slot: visible(ours, slot) for slot in parts})
-
-    def _evaluate(self, parts: Mapping[int, Part], predicate: str) -> np.ndarray:
-        physical = self._physical()
-        where = Predicate(predicate)
-        where.compiled(physical)
-        state = replace(self.mine.head, parts=parts)
-        view = TableView(self.name, physical, state, self._written(parts), self.session.folder(self.id))
-        plan = ScanPlan(view, (), tuple(parts.values()), 0, where)
-        found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
-        return np.concatenate(found) if found else np.empty(0, np.int64)
-
     # --- what the merged schema asks of rows --------------------------------------------------------------------------
 
-    def _missing_values(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-        """A6.2 and A6.3: rows that would have NULL in a NOT NULL column of the merged schema."""
+    def _require(self, made: TableMerge, replay: Replay) -> None:
+        """A6.2 and A6.3; a resolution may relax the merged schema."""
         assert made.schema is not None
+        assert made.record is not None
         assert self.ours is not None
-        placed = [part for parts in replay.placed.values() for part in parts]
-        checked = [(part, "theirs") for part in placed]
-        if made.schema != self._schema(self.ours):
-            removed = {slot for slots in replay.removed.values() for slot in slots}
-            checked += [(part, "ours") for slot, part in self.mine.head.parts.items() if slot not in removed]
-        killed = united([self.mine.head.dead, *replay.killed.values()])
-        found: dict[tuple[str, str], ConflictRecord] = {}
-        for part, side in checked:
-            if len(killed.get(part.slot, ())) >= part.rows:
-                continue
-            written = self.reads.schema(self.id, part.schema_id)
-            for column in newly_required(made.schema, written):
-                stored = written.stored_as(column)
-                if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
-                    continue
-                rule = "A6.2" if stored is None else "A6.3"
-                words = ("NOT NULL", f"rows without '{column.label}'")
-                ours, theirs = words if side == "theirs" else words[::-1]
-                record = ConflictRecord(self.name, "column", rule, ours, theirs, column=column.label)
-                found.setdefault((side, column.physical), record)
-        return list(found.values())
+        assert self.theirs is not None
+        ours, theirs = self._schema(self.ours), self._schema(self.theirs)
+        schema, conflicts = require(self, made, replay, ours)
+        made.conflicts += conflicts
+        if schema is made.schema:
+            return
+        same = next((side for side in (ours, theirs) if replace(schema, id=side.id) == side), None)
+        made.schema, made.new_schema = same or schema, same is None
+        made.record = replace(made.record, schema_id=made.schema.id)
+        if not any(operation == "column" for operation, _ in made.operations):
+            made.operations.append(("column", {}))
+        made.news = True
 
     def _unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
         """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
         assert made.schema is not None
         placed = [part for parts in replay.placed.values() for part in parts]
-        ids = {part.schema_id for part in (*placed, *self.mine.head.parts.values())}
+        removed = {slot for slots in replay.removed.values() for slot in slots}
+        kept = [part for slot, part in self.mine.head.parts.items() if slot not in removed]
+        dead = united([self.mine.head.dead, *replay.killed.values()])
+        ids = {part.schema_id for part in (*placed, *kept) if len(dead.get(part.slot, ())) < part.rows}
         found = {}
         for id in sorted(ids):
             written = self.reads.schema(self.id, id)
@@ -518,6 +578,10 @@ class TableMerger:
             return
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
         made.hidden = sorted(placed - self.reads.schema_ids(self.here)[self.id])
+
+
+def _without_rows(rows: Mapping[int, BitMap], others: Mapping[int, BitMap]) -> dict[int, BitMap]:
+    return {slot: found - others[slot] if slot in others else found for slot, found in rows.items()}
 
 
 def _root(name: str, aliases: Mapping[str, str]) -> str:
