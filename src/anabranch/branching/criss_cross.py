@@ -11,9 +11,9 @@ from functools import reduce
 import numpy as np
 from pyroaring import BitMap
 
-from anabranch.branching.row_merge import Contest
-from anabranch.branching.rows import Origins, ids_of, origins_of, visible
-from anabranch.model.part import Part
+from anabranch.branching.row_merge import Contest, Replay
+from anabranch.branching.rows import Origins, ids_of, origins_of, united, visible
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.state import TableState
 
 
@@ -36,6 +36,17 @@ def disputed(
     order = np.argsort(known, kind="stable")
     base = apart[order][np.searchsorted(known[order], keys)] if len(keys) else nothing
     return Contest(base, _placed(keys, ours_ids, ours_origins), _placed(keys, theirs_ids, theirs_origins)), keys
+
+
+def left_standing(ours: TableState, replay: Replay, ids: np.ndarray) -> np.ndarray:
+    """Whether these rows are visible after the replay."""
+    removed = {slot for slots in replay.removed.values() for slot in slots}
+    slots = (ours.parts.keys() - removed) | {part.slot for parts in replay.placed.values() for part in parts}
+    before = {slot: rows - replay.revived.get(slot, BitMap()) for slot, rows in ours.dead.items()}
+    dead = united([*replay.killed.values(), before])
+    gone = np.isin(ids, ids_of({slot: rows for slot, rows in dead.items() if slot in slots}))
+    standing: np.ndarray = np.isin(ids >> POSITION_BITS, sorted(slots)) & ~gone
+    return standing
 
 
 def _slots(states: Sequence[TableState]) -> set[int]:

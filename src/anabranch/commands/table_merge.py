@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch.branching.criss_cross import disputed
+from anabranch.branching.criss_cross import disputed, left_standing
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
@@ -46,7 +46,7 @@ from anabranch.execution.fetch import Alike, fetch, read_origins
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
-from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.part import Part
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
@@ -385,20 +385,10 @@ class TableMerger:
         for state, ids, dies in stays:
             replay.kill_ids("update", dies)
             winner = (ids >= 0) & ~np.isin(ids, dies)
-            lost = winner & ~self._left_standing(replay, ids)
+            lost = winner & ~left_standing(self.mine.head, replay, ids)
             if lost.any():
                 made.add(self.rows_of(made.schema, state, ids[lost]), origins[lost])
         return origins
-
-    def _left_standing(self, replay: Replay, ids: np.ndarray) -> np.ndarray:
-        """Whether these rows are visible after the replay."""
-        head = self.mine.head
-        removed = {slot for slots in replay.removed.values() for slot in slots}
-        slots = (head.parts.keys() - removed) | {part.slot for parts in replay.placed.values() for part in parts}
-        dead = united([*replay.killed.values(), _without_rows(head.dead, replay.revived)])
-        gone = np.isin(ids, ids_of({slot: rows for slot, rows in dead.items() if slot in slots}))
-        standing: np.ndarray = np.isin(ids >> POSITION_BITS, sorted(slots)) & ~gone
-        return standing
 
     def _resolution(self, made: TableMerge) -> Resolution | None:
         """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
@@ -469,11 +459,24 @@ class TableMerger:
     def _their_versions(self) -> Versions:
         return versions(self.other, self.origins)
 
+    @cached_property
+    def _updated_columns(self) -> Schema:
+        """The columns in which theirs' versions can differ from the base's: all, unless only UPDATEs made them."""
+        assert self.theirs is not None
+        schema = self._schema(self.theirs)
+        names: set[str] = set()
+        for _, change in self.catalog.changes(self.at.theirs, self._shared(self.at.theirs), self.id):
+            if change.operation in ("update", "restore"):
+                if not change.detail.get("values"):
+                    return schema
+                names |= change.detail["values"].keys()
+        columns = tuple(column for column in schema.columns if column.physical in names)
+        return Schema(schema.id, columns) if columns and self._is_on(self.at.bases[0], self.at.theirs) else schema
+
     def differs_on_theirs(self, ids: np.ndarray) -> bool:
         """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one
         that differs is enough."""
-        assert self.theirs is not None
-        schema = self._schema(self.theirs)
+        schema = self._updated_columns
         now = self._their_versions.find(origins_of(ids, self.base_state.parts, self.origins))
         first, size = 0, 1
         while first < len(ids):
@@ -578,10 +581,6 @@ class TableMerger:
             return
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
         made.hidden = sorted(placed - self.reads.schema_ids(self.here)[self.id])
-
-
-def _without_rows(rows: Mapping[int, BitMap], others: Mapping[int, BitMap]) -> dict[int, BitMap]:
-    return {slot: found - others[slot] if slot in others else found for slot, found in rows.items()}
 
 
 def _root(name: str, aliases: Mapping[str, str]) -> str:
