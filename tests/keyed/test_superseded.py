@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anabranch.keyed import superseded as superseded_module
 from anabranch.keyed.key_columns import key_columns
 from anabranch.keyed.sequences import later, sequences
 from anabranch.keyed.superseded import Keep, PartRows, Superseded, all_contested, superseded
@@ -68,7 +69,9 @@ def test_superseded_as_told(keep, data):
     types, parts, ranked = data.draw(some_parts(keep))
     rows = [part_rows(part, types, ranked) for part in parts]
     expected, several = naive(parts, keep, types)
-    state = superseded(rows, keep)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(superseded_module, "_SMALL", data.draw(st.sampled_from([0, 1 << 16])))  # in groups, or in one
+        state = superseded(rows, keep)
     assert masked(state) == expected
 
     cut = data.draw(st.integers(0, len(rows)))

@@ -26,7 +26,7 @@ from anabranch.keyed.sort_engines import SORT_ENGINES, SortEngine
 Aged: TypeAlias = tuple[int, pa.RecordBatch]
 """Rows and the age of their part: of two rows of one key that with the larger age is newer."""
 
-_ROWS_AT_HAND = 1 << 20
+_ROWS_AT_HAND = 1 << 18
 _LEAST_BATCH, _LARGEST_BATCH = 4096, 1 << 16
 
 
