@@ -23,6 +23,7 @@ from typing import Any
 import branches
 import data
 import delete
+import keyed_kernels
 import load
 import machine
 import memory
@@ -47,6 +48,7 @@ SUBJECTS: dict[str, Callable[[Context], Iterator[Line]]] = {
     "small_writes": small_writes.run,
     "branches": branches.run,
     "merge": merge.run,
+    "keyed_kernels": keyed_kernels.run,
     "memory": memory.run,
     "load": load.run,
     "scan": scan.run,
