@@ -62,6 +62,7 @@ def _seconds(what: str, timing: Timing, limit: float | None) -> Line:
 def _memory(context: Context) -> Iterator[Line]:
     context.say("memory of a merge of 8 runs")
     folder, rows = context.folder("keyed-runs"), context.rows // 5
+    folder.mkdir(parents=True, exist_ok=True)
     for at in range(RUNS):
         _write(folder / f"{at}.parquet", at, rows)
     peak, _, _ = peaks(child_command("keyed_kernels", folder))

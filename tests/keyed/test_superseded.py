@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.keyed import superseded as superseded_module
-from anabranch.keyed.key_columns import key_columns
-from anabranch.keyed.sequences import later, sequences
+from anabranch.keyed.key_columns import KeyColumns, key_columns
+from anabranch.keyed.keys import sort_indices
+from anabranch.keyed.sequences import ascending, later, sequences
 from anabranch.keyed.superseded import Keep, PartRows, Superseded, all_contested, superseded
 from tests.keyed.some_keys import VALUES, arrays, order, some_types_and_rows
 
@@ -124,3 +125,5 @@ def test_sequences_order_nulls_first(type_, data, descending):
     ones, others = zip(*((a, b) for a in range(len(values)) for b in range(len(values))), strict=True)
     above = later(found.take(np.array(ones)), found.take(np.array(others)))
     assert above.tolist() == [before(b, a) for a, b in zip(ones, others, strict=True)]
+    ranked = sort_indices(KeyColumns((), tuple(ascending(found)))).tolist()
+    assert not any(before(b, a) for a, b in pairwise(ranked))
