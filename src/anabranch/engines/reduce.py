@@ -28,6 +28,7 @@ from anabranch.engines.kinds import (
     KIND,
     SET,
     SETS,
+    TOMBSTONE,
     Kinds,
     adding,
     check_retracts,
@@ -101,6 +102,7 @@ def reduce_all(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach, se
     merged = ENGINES[spec.engine](window)
     kinds = merged.kinds.copy()
     if reach is not Reach.ALL:
+        kinds[complete & gone(kinds)] = TOMBSTONE
         if spec.engine != "deduplicate":
             kinds[complete & (kinds == INSERT)] = SET
         kinds[partly] = SET
@@ -119,16 +121,27 @@ def _cut(rows: pa.Table, lengths: Picks, chosen: Mask, spec: EngineSpec) -> tupl
 
 
 def _complete(window: Window) -> Mask:
-    """Segments that nothing older can show through: the key was removed in them, or all fields are set."""
-    found = window.restarts >= 0
-    if window.set_rows is not None:
-        every = np.ones(window.count, dtype=bool)
-        for name in window.spec.fields:
-            setting = window.setting(name)
-            assert setting is not None
-            every &= window.any(setting)
-        found = found | every
-    return np.asarray(found)
+    """Segments that nothing older can show through: the key was removed in them, or all fields are set.
+
+    A field of a sequence group counts as set only where its sequence was known by then; and a -D that removes rows by
+    sequence may have removed what was set.
+    """
+    found = np.asarray(window.restarts >= 0)
+    if window.set_rows is None:
+        return found
+    settings = {name: window.setting(name) for name in window.spec.fields}
+    last = {name: window.last(mask) for name, mask in settings.items() if mask is not None}
+    every = np.all([places >= 0 for places in last.values()], axis=0)
+    for group in window.spec.groups:
+        for sequence in group.sequence:
+            mask = settings[sequence]
+            assert mask is not None
+            known = window.first(mask)
+            for name in group.fields:
+                every &= known <= last[name]
+    if window.spec.remove_on_groups:
+        every &= ~window.any(window.kinds == DELETE)
+    return np.asarray(found | every)
 
 
 def _only_set(window: Window) -> Mask:
