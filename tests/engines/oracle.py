@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from typing import Any
 
 from anabranch.engines.feed import FieldRule
@@ -34,6 +34,11 @@ def ignoring_null(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
         return combine(acc, given)
 
     return agg
+
+
+def plus(acc: Any, given: Any, sign: int = 1) -> Any:
+    with localcontext(Context(prec=80)):
+        return acc + sign * given
 
 
 def times(acc: Any, given: Any) -> Any:
@@ -138,7 +143,7 @@ def unnested(rule: FieldRule) -> Callable[[Any, Any], Any]:
 
 def agg_of(rule: FieldRule) -> Callable[[Any, Any], Any]:
     return {
-        "sum": ignoring_null(lambda a, b: a + b),
+        "sum": ignoring_null(plus),
         "product": ignoring_null(times),
         "max": ignoring_null(max),
         "min": ignoring_null(min),
@@ -158,7 +163,7 @@ def agg_of(rule: FieldRule) -> Callable[[Any, Any], Any]:
 
 def retract_of(rule: FieldRule) -> Callable[[Any, Any], Any]:
     return {
-        "sum": lambda acc, given: value(acc) if given is None else (value(acc) or 0) - given,
+        "sum": lambda acc, given: value(acc) if given is None else plus(value(acc) or 0, given, -1),
         "product": lambda acc, given: value(acc) if given is None or value(acc) is None else divided(acc, given),
         "last_value": lambda acc, given: None,
         "last_non_null_value": lambda acc, given: value(acc) if given is None else None,
