@@ -126,3 +126,14 @@ def test_sorted_slices_are_read_from_their_start() -> None:
     )
     assert sort_order(rows.slice(1), tables.spec).tolist() == [1, 2, 0]
     assert segment_starts(rows.slice(1), ["k", "l"]).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["nearly sorted", "shuffled"])
+def test_many_rows(far: bool) -> None:
+    """Both ways of sorting integers are stable."""
+    random = np.random.default_rng(7)
+    keys = random.integers(-500, 500, 10_000)
+    keys = keys if far else np.concatenate([np.sort(keys[:5_000]), np.sort(keys[5_000:])])
+    tables = Records([("k", "bigint")], ["k"], {})
+    found = sort_order(pa.table({"k": keys}), tables.spec)
+    assert found.tolist() == sorted(range(len(keys)), key=lambda n: int(keys[n]))

@@ -91,7 +91,8 @@ def reduce_all(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach, se
     partly = _only_set(window) & ~complete
     stays = _stays(window, complete, partly, reach)
     combined = ~last_removes & ~stays
-    keep = np.repeat(~several, lengths)
+    keep = np.ones(len(rows), dtype=bool)
+    keep[places] = False
     keep[places[np.repeat(stays, window.lengths)]] = True
     keep[places[window.ends[last_removes]]] = True
     if not combined.all():
@@ -175,7 +176,7 @@ def _assembled(rows: pa.Table, keep: Mask, window: Window, places: Picks, merged
     every[ends] = True
     standard = pa.array(every)
     computing = ~merged.raw if merged.raw is not None else np.ones(window.count, dtype=bool)
-    at = (np.cumsum(every) - 1)[ends[computing]]
+    at: Picks | None = None
     columns = []
     for name in rows.column_names:
         outcome = merged.fields.get(name)
@@ -192,9 +193,15 @@ def _assembled(rows: pa.Table, keep: Mask, window: Window, places: Picks, merged
             outcome = gather(window.column(name), picks)
         column = rows[name].filter(standard)
         if outcome is not None:
+            at = _places_in(every, ends[computing]) if at is None else at
             column = _replaced(whole(column), at, outcome.filter(pa.array(computing)))
         columns.append(column)
     return pa.table(columns, schema=rows.schema)
+
+
+def _places_in(chosen: Mask, rows: Picks) -> Picks:
+    """Where these rows stand among the chosen ones."""
+    return np.asarray((np.cumsum(chosen) - 1)[rows])
 
 
 def _settled_picks(window: Window, name: str, picks: Picks, raw: Mask | None) -> Picks:
@@ -230,7 +237,7 @@ def _with_kinds(
         return result
     every = keep.copy()
     every[places[window.ends]] = True
-    at = (np.cumsum(every) - 1)[places[window.ends]]
+    at = _places_in(every, places[window.ends])
     after = before[every]
     after[at] = kinds
     bare = result.drop_columns([name for name in (KIND, SETS) if name in result.column_names])
