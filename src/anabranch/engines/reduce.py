@@ -100,7 +100,7 @@ def reduce_all(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach, se
         inside = np.flatnonzero(np.repeat(combined, length))
         window, _ = _cut(window.rows, length, combined, spec)
         places = places[inside]
-    merged = ENGINES[spec.engine](window)
+    merged = ENGINES[spec.engine](window) if window.count else Merged(np.zeros(0, dtype=np.int8))
     kinds = merged.kinds.copy()
     if reach is not Reach.ALL:
         kinds[complete & gone(kinds)] = TOMBSTONE
