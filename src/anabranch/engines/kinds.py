@@ -29,7 +29,7 @@ Kinds = npt.NDArray[np.int8]
 
 
 def kinds_of(rows: pa.Table) -> Kinds | None:
-    """Codes of the rows' kinds; None: all are adds. So are rows of parts without kinds, which have NULL among others."""
+    """Codes of the kinds; None: all rows are adds. So are rows of parts without kinds, which are NULL among others."""
     if KIND not in rows.column_names:
         return None
     found: Kinds = rows[KIND].fill_null(INSERT).to_numpy()

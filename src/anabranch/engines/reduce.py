@@ -166,7 +166,14 @@ def _stays(window: Window, complete: Mask, partly: Mask, reach: Reach) -> Mask:
             stays |= window.any(window.retracts)
         elif spec.remove_on_groups:
             stays |= window.any(window.kinds == DELETE)
-    return stays & ~complete & ~partly
+    stays &= ~complete & ~partly
+    if spec.groups and window.retracts is not None and window.current is not None:
+        # Removed, and then gone again, or never added: retracts advanced sequences, which a tombstone cannot hold.
+        removed = (window.restarts >= 0) & (window.restarts < window.ends)
+        stays |= removed & ~window.any(window.current & ~window.retracts)
+        if spec.remove_on_groups:
+            stays |= removed & window.any(window.current & (window.kinds == DELETE))
+    return stays
 
 
 def _assembled(rows: pa.Table, keep: Mask, window: Window, places: Picks, merged: Merged) -> pa.Table:
