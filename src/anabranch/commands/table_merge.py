@@ -46,7 +46,7 @@ from anabranch.execution.fetch import Alike, fetch, read_origins
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
-from anabranch.model.part import Part
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
@@ -459,24 +459,11 @@ class TableMerger:
     def _their_versions(self) -> Versions:
         return versions(self.other, self.origins)
 
-    @cached_property
-    def _updated_columns(self) -> Schema:
-        """The columns in which theirs' versions can differ from the base's: all, unless only UPDATEs made them."""
-        assert self.theirs is not None
-        schema = self._schema(self.theirs)
-        names: set[str] = set()
-        for _, change in self.catalog.changes(self.at.theirs, self._shared(self.at.theirs), self.id):
-            if change.operation in ("update", "restore"):
-                if not change.detail.get("values"):
-                    return schema
-                names |= change.detail["values"].keys()
-        columns = tuple(column for column in schema.columns if column.physical in names)
-        return Schema(schema.id, columns) if columns and self._is_on(self.at.bases[0], self.at.theirs) else schema
-
     def differs_on_theirs(self, ids: np.ndarray) -> bool:
         """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one
         that differs is enough."""
-        schema = self._updated_columns
+        assert self.theirs is not None
+        schema = self._schema(self.theirs)
         now = self._their_versions.find(origins_of(ids, self.base_state.parts, self.origins))
         first, size = 0, 1
         while first < len(ids):
