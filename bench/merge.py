@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Iterator
@@ -9,11 +10,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from context import Context
 from measure import Line, assert_no_spark, child, report
 
 REPEAT = 15
 MERGES = 5
+FEW = 5
 CHANGED = 1_000
 PART = 1_250_000
 
@@ -39,6 +43,7 @@ def run(context: Context) -> Iterator[Line]:
         dry = large[f"{mode} dry"] / large[mode]
         yield Line(f"DRY RUN / the merge, {mode}", dry, 1.0, "×", how)
     yield Line(f"DIFF of 1,000 changed rows in {sizes[1]:,}, with their values", large["diff"], 200.0, "ms", how)
+    yield from _scattered(context)
     tables = context.scaled(1_000)
     context.say(f"merging {tables:,} tables")
     times = child("merge", "tables", context.folder("merge-tables"), tables)
@@ -50,18 +55,39 @@ def run(context: Context) -> Iterator[Line]:
         )
 
 
-def measure_rows(folder: Path, rows: int) -> dict[str, float]:
-    import numpy as np
-    import pyarrow as pa
+def _scattered(context: Context) -> Iterator[Line]:
+    """Rows all over the table, so that every row group holds some of them."""
+    rows = context.rows
+    context.say(f"scattered rows in {rows:,}")
+    times = child("merge", "scattered", context.folder("merge-scattered"), rows)
+    how = f"median of {FEW}, no JVM"
+    everywhere = f"scattered over {rows:,}"
+    for name, what, limit in (
+        ("row", f"MERGE BRANCH, detect = row: 1,000 rows updated on each side, interleaved, {everywhere}", 150.0),
+        ("cell", f"MERGE BRANCH, detect = cell: 1,000 rows updated on each side, interleaved, {everywhere}", 150.0),
+        ("same rows", f"MERGE BRANCH, detect = cell: the same 1,000 rows, other columns, {everywhere}", 150.0),
+        ("same cells", f"MERGE BRANCH, detect = cell: the same 1,000 cells, to equal values, {everywhere}", None),
+        ("diff", f"DIFF of 1,000 updated rows, {everywhere}, with their values", 200.0),
+        ("diff deleted", f"DIFF of 1,000 deleted rows, {everywhere}, with their values", 200.0),
+    ):
+        yield Line(what, times[name], limit, "ms", how)
 
+
+def fill(lake: Any, rows: int, columns: str = "id a b") -> None:
+    """Parts of 1.25 million rows, whatever the number of rows."""
+    names = columns.split()
+    lake.create_database("d")
+    table = lake.create_table("d.t", ", ".join(f"{name} BIGINT" for name in names))
+    for first in range(0, rows, PART):
+        ids = np.arange(first, min(first + PART, rows))
+        table.write(pa.table(dict.fromkeys(names, ids)))
+
+
+def measure_rows(folder: Path, rows: int) -> dict[str, float]:
     import anabranch
 
     lake = anabranch.connect(folder)
-    lake.create_database("d")
-    table = lake.create_table("d.t", "id BIGINT, a BIGINT, b BIGINT")
-    for first in range(0, rows, PART):
-        ids = np.arange(first, min(first + PART, rows))
-        table.write(pa.table({"id": ids, "a": ids, "b": ids}))
+    fill(lake, rows)
     times: dict[str, list[float]] = {}
     for number in range(REPEAT):
         for mode in ("file", "row", "cell"):
@@ -78,6 +104,43 @@ def measure_rows(folder: Path, rows: int) -> dict[str, float]:
         changed = lake.create_branch(f"diff-{number}")
         changed.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
         _timed(times, "diff", lambda b=changed: lake.diff("main", b.branch, table="d.t"))
+    assert_no_spark()
+    return {name: 1000 * median(found) for name, found in times.items()}
+
+
+def measure_scattered(folder: Path, rows: int) -> dict[str, float]:
+    import anabranch
+    from anabranch.options import Limits
+
+    # Finding the rows is not what is measured, so it may read the whole table in this process.
+    lake = anabranch.connect(folder, limits=Limits(local_work=1 << 40))
+    fill(lake, rows)
+    times: dict[str, list[float]] = {}
+
+    def some(remainder: int) -> str:
+        """A thousand rows that no order of the table brings together."""
+        return f"id * 7919 % {rows // CHANGED} = {remainder}"
+
+    numbers = itertools.count()
+
+    def merged(name: str, detect: str, ours: tuple[str, int], theirs: tuple[str, int]) -> None:
+        number = next(numbers)
+        sides = [lake.create_branch(f"ours-{number}"), lake.create_branch(f"theirs-{number}")]
+        for side, (column, remainder) in zip(sides, (ours, theirs), strict=True):
+            if side.table("d.t").update({column: f"{column} + 1"}, some(remainder)) != CHANGED:
+                raise AssertionError("the rows were meant to be a thousand")
+        _timed(times, name, lambda: sides[0].merge(sides[1].branch, detect=detect))
+
+    for number in range(FEW):
+        merged("row", "row", ("b", number), ("a", number + 1))
+        merged("cell", "cell", ("b", number), ("a", number + 1))
+        merged("same rows", "cell", ("b", number), ("a", number))
+        merged("same cells", "cell", ("a", number), ("a", number))
+        updated, deleted = lake.create_branch(f"updated-{number}"), lake.create_branch(f"deleted-{number}")
+        updated.table("d.t").update({"a": "a + 1"}, some(number))
+        deleted.table("d.t").delete(some(number))
+        _timed(times, "diff", lambda b=updated: lake.diff("main", b.branch, table="d.t"))
+        _timed(times, "diff deleted", lambda b=deleted: lake.diff("main", b.branch, table="d.t"))
     assert_no_spark()
     return {name: 1000 * median(found) for name, found in times.items()}
 
@@ -115,5 +178,5 @@ def _timed(times: dict[str, list[float]], name: str, work: Any) -> None:
 
 
 if __name__ == "__main__":
-    measure = measure_rows if sys.argv[1] == "rows" else measure_tables
-    report(measure(Path(sys.argv[2]), int(sys.argv[3])))
+    measures = {"rows": measure_rows, "scattered": measure_scattered, "tables": measure_tables}
+    report(measures[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3])))
