@@ -14,8 +14,14 @@ from measure import HERE, Line, assert_no_spark, child, report, timed
 
 REPEAT, CHANGED = 7, 1_000
 VENV = HERE / "data" / "doltlite-venv"
-THEIRS = ("a", f"id < {2 * CHANGED} AND id % 2 = 0")
-OURS = ("b", f"id < {2 * CHANGED} AND id % 2 = 1")
+LAYOUTS = ("side by side", "scattered")
+
+
+def changes(layout: str, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
+    """(column, rows) of ours and of theirs: a thousand each, interleaved."""
+    if layout == "scattered":
+        return ("b", f"id * 7919 % {rows // CHANGED} = 1"), ("a", f"id * 7919 % {rows // CHANGED} = 0")
+    return ("b", f"id < {2 * CHANGED} AND id % 2 = 1"), ("a", f"id < {2 * CHANGED} AND id % 2 = 0")
 
 
 def run(context: Any) -> Iterator[Line]:
@@ -24,14 +30,18 @@ def run(context: Any) -> Iterator[Line]:
     if python is None:
         return
     context.say(f"Dolt, {rows:,} rows")
-    command = [str(python), __file__, "dolt", str(context.folder("dolt")), str(rows)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"Dolt's side failed:\n{done.stdout}{done.stderr}")
-    theirs = float(done.stdout.split()[-1])
-    ours = child("dolt", "ours", context.folder("against-dolt"), rows)["cell"]
-    what = f"MERGE BRANCH, detect = cell, {rows:,} rows, 1,000 updated on each side / dolt_merge of the same"
-    yield Line(what, ours / theirs, 1.0, "×", f"{1000 * ours:.1f} ms / {1000 * theirs:.1f} ms, medians of {REPEAT}")
+    for layout in LAYOUTS:
+        command = [str(python), __file__, "dolt", str(context.folder("dolt")), str(rows), layout]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"Dolt's side failed:\n{done.stdout}{done.stderr}")
+        theirs = float(done.stdout.split()[-1])
+        ours = child("dolt", "ours", context.folder("against-dolt"), rows, layout)["cell"]
+        what = (
+            f"MERGE BRANCH, detect = cell, {rows:,} rows, 1,000 updated on each side, {layout} / dolt_merge of the same"
+        )
+        how = f"{1000 * ours:.1f} ms / {1000 * theirs:.1f} ms, medians of {REPEAT}, both with fsync"
+        yield Line(what, ours / theirs, 1.0, "×", how)
 
 
 def _python(context: Any) -> Path | None:
@@ -50,7 +60,7 @@ def _python(context: Any) -> Path | None:
     return python
 
 
-def measure_ours(folder: Path, rows: int) -> dict[str, float]:
+def measure_ours(folder: Path, rows: int, layout: str) -> dict[str, float]:
     from merge import fill
 
     import anabranch
@@ -60,15 +70,15 @@ def measure_ours(folder: Path, rows: int) -> dict[str, float]:
     times = []
     for number in range(-1, REPEAT):
         ours, theirs = lake.create_branch(f"ours-{number}"), lake.create_branch(f"theirs-{number}")
-        theirs.table("d.t").update({THEIRS[0]: f"{THEIRS[0]} + 1"}, THEIRS[1])
-        ours.table("d.t").update({OURS[0]: f"{OURS[0]} + 1"}, OURS[1])
+        for side, (column, where) in zip((ours, theirs), changes(layout, rows), strict=True):
+            side.table("d.t").update({column: f"{column} + 1"}, where)
         seconds = timed(lambda o=ours, t=theirs: o.merge(t.branch, detect="cell"))  # type: ignore[misc]
         times += [seconds] if number >= 0 else []
     assert_no_spark()
     return {"cell": median(times)}
 
 
-def measure_dolt(folder: Path, rows: int) -> float:
+def measure_dolt(folder: Path, rows: int, layout: str) -> float:
     import doltlite  # noqa: F401, I001  # type: ignore[import-not-found]  # before sqlite3, which it replaces
     import sqlite3
 
@@ -85,7 +95,7 @@ def measure_dolt(folder: Path, rows: int) -> float:
     sql("SELECT dolt_commit('-A', '-m', 'rows')")
     times = []
     for number in range(-1, REPEAT):
-        for branch, (column, where) in ((f"ours{number}", OURS), (f"theirs{number}", THEIRS)):
+        for branch, (column, where) in zip((f"ours{number}", f"theirs{number}"), changes(layout, rows), strict=True):
             sql("SELECT dolt_checkout('main')")
             sql(f"SELECT dolt_checkout('-b', '{branch}')")
             sql(f"UPDATE t SET {column} = {column} + 1 WHERE {where}")
@@ -100,6 +110,6 @@ def measure_dolt(folder: Path, rows: int) -> float:
 
 if __name__ == "__main__":
     if sys.argv[1] == "dolt":
-        print(measure_dolt(Path(sys.argv[2]), int(sys.argv[3])))
+        print(measure_dolt(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
     else:
-        report(measure_ours(Path(sys.argv[2]), int(sys.argv[3])))
+        report(measure_ours(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
