@@ -118,7 +118,7 @@ def measure_scattered(folder: Path, rows: int) -> dict[str, float]:
     times: dict[str, list[float]] = {}
 
     def some(remainder: int) -> str:
-        """A thousand rows that no order of the table brings together."""
+        """A thousand rows, evenly all over the table."""
         return f"id * 7919 % {rows // CHANGED} = {remainder}"
 
     numbers = itertools.count()
