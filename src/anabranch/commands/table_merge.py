@@ -32,9 +32,12 @@ from anabranch.branching.rows import (
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
 from anabranch.branching.settle import chosen, settle
+from anabranch.commands.keyed_conflicts import engine_conflicts
+from anabranch.commands.keyed_merge import KeyedMerge, as_replay, list_deltas
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.replay_inserts import replay_on, under
 from anabranch.commands.session import Session
+from anabranch.engines import engine_spec
 from anabranch.errors import ExpressionError, NeedsSpark
 from anabranch.execution.fetch import fetch, read_origins
 from anabranch.execution.plan import ScanPlan, TableView
@@ -111,9 +114,11 @@ class TableMerger:
             self._take_over(made)
             return made
         if not rows_changed:
+            self._check_engine(made)
             return made
         made.news = False
         self._merge_schema(made)
+        self._check_engine(made)
         self._merge_partitions(made)
         self._merge_rows(made)
         return made
@@ -209,9 +214,12 @@ class TableMerger:
         state, now = self.catalog.state(self.at.theirs, self.id), self.catalog.state(self.at.ours, self.id)
         side = side_of(now, state, self.catalog.deltas(self.at.theirs, self.id, -1))
         nothing = side_of(now, now, [])
-        made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
         made.record = self.theirs
         made.schema = self.catalog.schema(self.id, self.theirs.schema_id)
+        if made.schema.primary_key:
+            made.deltas = list_deltas(now, state, side)
+        else:
+            made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
         named = set(self.catalog.partitions(self.at.theirs, self.id))
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(named)]
         self._hide_schemas(made)
@@ -272,8 +280,47 @@ class TableMerger:
             self._origins[part.slot] = read_origins(self.session.folder(self.id), part, self.name)
         return self._origins[part.slot]
 
+    def _check_engine(self, made: TableMerge) -> None:
+        """What the records of a keyed table mean does not change under them."""
+        assert self.ours is not None
+        assert self.theirs is not None
+        assert made.record is not None
+        schema = made.schema or self._schema(self.ours)
+        if schema.primary_key:
+            sides = [
+                (self._schema(record), record, bool(side.head.parts))
+                for record, side in ((self.ours, self.mine), (self.theirs, self.other))
+            ]
+            made.conflicts += engine_conflicts(self.name, schema, made.record, sides)
+
+    def _merge_keyed(self, made: TableMerge) -> None:
+        """By the keyed law: keys are compared, whatever `detect` says."""
+        assert made.schema is not None
+        assert made.record is not None
+        bases = [self.catalog.state(base, self.id) for base in self.at.bases]
+        merge = KeyedMerge(self.session, self.id, self.name, bases, self.mine, self.other)
+        made.news |= merge.news or bool(made.conflicts)
+        if not merge.news or made.conflicts:
+            return
+        made.deltas = merge.deltas()
+        made.again = frozenset(self.mine.head.parts)
+        replay = as_replay(made.deltas)
+        self._name_aliases(made, replay)
+        made.conflicts += self._missing_values(made, replay)
+        made.conflicts += self._unreadable(made, replay)
+        if not made.conflicts:
+            done = merge.decide(made.schema, engine_spec(made.schema, made.record.properties), self.choice)
+            made.decided = done.rows
+            made.conflicts += done.conflicts
+        made.removed_rows = sum(self.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
+        self._hide_schemas(made)
+        self._name_operations(made)
+
     def _merge_rows(self, made: TableMerge) -> None:
         assert made.schema is not None
+        if made.schema.primary_key:
+            self._merge_keyed(made)
+            return
         merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, frozenset(self.born))
         if self.choice is None:
             made.conflicts += merged.conflicts
@@ -291,6 +338,9 @@ class TableMerger:
         made.conflicts += self._unreadable(made, replay)
         self._hide_schemas(made)
         made.news |= bool(made.conflicts)
+        self._name_operations(made)
+
+    def _name_operations(self, made: TableMerge) -> None:
         for delta in made.deltas:
             scopes = [_scope_json(scope) for scope in self.other.scopes] if delta.cause == "overwrite" else []
             made.operations += [(delta.cause, {"scope": {"each": scopes}} if scopes else {})]
