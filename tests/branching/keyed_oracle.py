@@ -6,7 +6,7 @@ flush names; a flush is a dict from key to record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 Row = dict[str, Any] | None
@@ -32,6 +32,21 @@ ENGINES: dict[str, dict[str, str]] = {
         "fields.y.aggregate-function": "last_value",
     },
 }
+UNSPOKEN: dict[str, dict[str, str]] = {
+    "ordered": {
+        "merge-engine": "aggregation",
+        "sequence.field": "s",
+        "fields.x.aggregate-function": "last_value",
+        "fields.y.aggregate-function": "sum",
+    },
+    "group of sums": {
+        "merge-engine": "partial-update",
+        "fields.s.sequence-group": "x,y",
+        "fields.x.aggregate-function": "first_value",
+        "fields.y.aggregate-function": "sum",
+    },
+}
+"""Options that the cases know and the oracle does not."""
 FIELDS = ("s", "x", "y")
 COMMUTES = {"aggregation": {"s", "y"}, "retracts": {"s"}}
 REMOVES = {"deduplicate", "sequence", "partial-update", "aggregation"}
@@ -102,9 +117,20 @@ def _aggregated(engine: str, name: str, old: Any, value: Any, *, take: bool) -> 
 # --- the law ----------------------------------------------------------------------------------------------------------
 
 
-def decided(engine: str, base: Row, ours: Row, theirs: Row, merged: Row, *, ordered: bool) -> Row | str:
-    """A key that both sides touched. `merged`: what all flushes reduce to. `ordered`: something in them fixes values,
-    so that even what commutes depends on their order."""
+def decided(
+    engine: str,
+    base: Row,
+    ours: Row,
+    theirs: Row,
+    merged: Row,
+    *,
+    fixed: Collection[str],
+    removed: bool,
+    recorded: bool,
+) -> Row | str:
+    """A key that both sides touched. `merged`: what all flushes reduce to; `recorded`: whether they have a record.
+    `fixed`: fields that a record sets whatever was there, so that even what commutes depends on the order; all of them,
+    if the key was `removed`."""
     if engine == "first-row":
         return theirs if ours == base else ours
     if engine == "sequence":
@@ -112,13 +138,13 @@ def decided(engine: str, base: Row, ours: Row, theirs: Row, merged: Row, *, orde
     if engine == "deduplicate":
         return _net(base, ours, theirs)
     if base is not None and (ours is None) != (theirs is None):
-        return _net(base, ours, theirs)
+        return merged if engine == "retracts" and not removed else _net(base, ours, theirs)
     if ours is None and theirs is None:
-        return None if ordered else merged
+        return None if removed else merged
     was, here, there = ((row or dict.fromkeys(FIELDS)) for row in (base, ours, theirs))
     row = {}
     for name in FIELDS:
-        if name in COMMUTES.get(engine, ()) and not ordered:
+        if name in COMMUTES.get(engine, ()) and name not in fixed:
             row[name] = (merged or dict.fromkeys(FIELDS))[name]
         else:
             row[name] = _net(was[name], here[name], there[name])
@@ -128,7 +154,9 @@ def decided(engine: str, base: Row, ours: Row, theirs: Row, merged: Row, *, orde
         if pair == CONFLICT and mine[0] != other[0]:
             pair = max(mine, other, key=lambda both: _order(both[0]))
         row["s"], row["x"] = pair if pair != CONFLICT else (CONFLICT, CONFLICT)
-    return CONFLICT if CONFLICT in row.values() else row
+    if CONFLICT in row.values():
+        return CONFLICT
+    return row if recorded or any(value is not None for value in row.values()) else None
 
 
 def _net(base: Any, ours: Any, theirs: Any) -> Any:

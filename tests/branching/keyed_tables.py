@@ -20,7 +20,8 @@ from anabranch.model.schema import Column, Schema
 from anabranch.storage.arrow_types import to_arrow
 
 KEYS = range(3)
-Flush = Mapping[int, tuple[str, Mapping[str, Any]]]
+Flush = Mapping[int, tuple[Any, ...]]
+"""Key -> kind, values and, of a set row that has more values than it sets, the fields that it sets."""
 
 
 def spec_of(options: Mapping[str, str], **kinds: Any) -> EngineSpec:
@@ -39,11 +40,11 @@ class History:
 
     def records(self, flushes: Mapping[int, Flush]) -> Records:
         found = [(slot, key, *record) for slot, flush in flushes.items() for key, record in flush.items()]
-        columns: dict[str, Any] = {"k": pa.array([key for _, key, _, _ in found], pa.int32())}
+        columns: dict[str, Any] = {"k": pa.array([key for _, key, *_ in found], pa.int32())}
         for name in self.spec.fields:
-            columns[name] = pa.array([values.get(name) for *_, values in found], self.kinds[name])
-        columns[KIND] = pa.array([NAMES.index(kind) for _, _, kind, _ in found], pa.int8())
-        sets = [list(values) if kind == "=" else None for _, _, kind, values in found]
+            columns[name] = pa.array([values.get(name) for _, _, _, values, *_ in found], self.kinds[name])
+        columns[KIND] = pa.array([NAMES.index(kind) for _, _, kind, *_ in found], pa.int8())
+        sets = [list(rest[-1]) if kind == "=" else None for _, _, kind, *rest in found]
         columns[SETS] = pa.array(sets, pa.list_(pa.string()))
         slots = np.array([slot for slot, *_ in found], np.int64)
         owner = np.array([key for _, key, *_ in found], np.int64)
@@ -81,7 +82,6 @@ class History:
         return tuple(self.slots[name] for name in text)
 
 
-def _record(row: Mapping[str, Any], spec: EngineSpec) -> tuple[str, Mapping[str, Any]]:
-    kind = NAMES[row[KIND]]
-    names = row[SETS] if kind == "=" else spec.fields
-    return kind, {name: row[name] for name in names}
+def _record(row: Mapping[str, Any], spec: EngineSpec) -> tuple[Any, ...]:
+    """A decided row has all values, since its sequence counts even where it is not set."""
+    return NAMES[row[KIND]], {name: row[name] for name in spec.fields}, row[SETS]

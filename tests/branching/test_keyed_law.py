@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from anabranch.branching.flushes import merge_flushes
 from anabranch.model import types
-from tests.branching.keyed_oracle import CONFLICT, ENGINES, FIELDS, decided, reduced
+from tests.branching.keyed_oracle import CONFLICT, ENGINES, FIELDS, REMOVES, UNSPOKEN, decided, reduced
 from tests.branching.keyed_tables import KEYS, History
 
 # --- cases: flushes of key 0 as (kind, s, x, y), base, ours, theirs -> merged, and if it is another one, exchanged ----
@@ -24,13 +24,7 @@ CASES = {
         "there and back": ("a: + 1 1 1 | o: + 2 2 2 | p: + 1 1 1 | t: + 3 3 3", "a", "aop", "at", (3, 3, 3)),
         "both inserted it": ("o: + 1 1 1 | t: + 2 2 2", "", "o", "t", CONFLICT),
         "came and went": ("o: + 1 1 1 | t: + 2 2 2 | u: -D 2 2 2", "", "o", "tu", (1, 1, 1)),
-        "what both picked is alike": (
-            "a: + 1 1 1 | c: + 2 2 2 | o: + 3 3 3",
-            "a",
-            "aco",
-            "ac",
-            (3, 3, 3),
-        ),
+        "what both picked is alike": ("a: + 1 1 1 | c: + 2 2 2 | o: + 3 3 3", "a", "aco", "ac", (3, 3, 3)),
         "undone in the middle": ("a: + 1 1 1 | b: + 2 2 2 | o: + 2 2 2", "ab", "abo", "a", (1, 1, 1)),
         "undone, and changed after": ("a: + 1 1 1 | b: + 2 2 2 | o: + 3 3 3", "ab", "abo", "a", CONFLICT),
         "put back below": ("a: + 1 1 1 | b: + 2 2 2 | o: + 2 2 2", "b", "bo", "ab", (2, 2, 2)),
@@ -80,8 +74,22 @@ CASES = {
         "set beside others": ("a: + 1 1 1 | o: = 7 _ _ | t: + . 2 4", "a", "ao", "at", (7, 2, 4)),
         "undone in the middle": ("a: + 1 1 1 | b: + 10 1 9 | o: + 100 1 5", "ab", "abo", "a", (101, 1, 5)),
     },
+    "ordered": {
+        "the larger has the last word": ("a: + 1 1 1 | o: + 5 2 10 | t: + 3 3 100", "a", "ao", "at", (5, 2, 111)),
+        "a tie conflicts": ("a: + 1 1 1 | o: + 3 2 10 | t: + 3 3 100", "a", "ao", "at", CONFLICT),
+        "a tie with no change": ("a: + 3 1 1 | o: + 3 2 10 | t: + 3 1 100", "a", "ao", "at", (3, 2, 111)),
+        "undone below the last": ("a: + 1 1 1 | b: + 2 2 10 | o: + 9 2 100", "ab", "abo", "a", (9, 1, 101)),
+    },
+    "group of sums": {
+        "newer and older": ("a: + 2 1 1 | o: + 5 2 10 | t: + 1 3 100", "a", "ao", "at", (5, 3, 111)),
+        "first values, one tie": ("o: + 3 2 10 | t: + 3 3 100", "", "o", "t", CONFLICT),
+        "set against change": ("a: + 2 1 1 | o: = _ _ 7 | t: + 3 1 1", "a", "ao", "at", CONFLICT),
+        "undone in the middle": ("a: + 1 1 1 | b: + 9 1 10 | o: + 7 1 100", "ab", "abo", "a", (1, 1, 101)),
+    },
     "retracts": {
         "count once each": ("a: + 5 1 1 | o: -D 2 . 1 | t: + 7 . .", "a", "ao", "at", (10, 1, None)),
+        "a flush that ours never had": ("a: + 5 1 1 | t: + 7 . 1", "a", "", "at", (7, None, 1)),
+        "both took back what the other kept": ("a: + 5 . . | b: + 7 . .", "ab", "a", "b", None),
         "a lone one": ("o: + 3 1 1 | t: -D 5 . .", "", "o", "t", (-2, 1, 1)),
     },
 }  # fmt: skip
@@ -106,7 +114,7 @@ def row_of(values):
 )
 def test_cases(engine, name):
     text, base, ours, theirs, merged, exchanged = (*CASES[engine][name], CASES[engine][name][4])[:6]
-    history = History(ENGINES[engine], flushes_of(text))
+    history = History({**ENGINES, **UNSPOKEN}[engine], flushes_of(text))
     assert history.merge([base], ours, theirs)[0] == row_of(merged)
     assert history.merge([base], theirs, ours)[0] == row_of(exchanged)
 
@@ -229,7 +237,9 @@ def test_random(case):
             check_sequence(got[key], b, o, t, m)
             continue
         else:
-            expected = decided(engine, b, o, t, m, ordered=_ordered(engine, flushes, lists, name_of, key))
+            fixed, removed = _fixed(engine, flushes, lists, name_of, key)
+            recorded = any(key in flushes[name] for name in order)
+            expected = decided(engine, b, o, t, m, fixed=fixed, removed=removed, recorded=recorded)
         assert got[key] == expected, (key, b, o, t, m)
 
 
@@ -244,10 +254,13 @@ def check_sequence(got, base, ours, theirs, merged):
         assert got in (ours, theirs, merged)
 
 
-def _ordered(engine, flushes, lists, name_of, key):
-    """Whether a flush fixes values of the key where its place among others is not the same on both sides."""
-    fixing = ("=", "tombstone", "-D") if engine in ("partial-update", "aggregation") else ("=", "tombstone")
+def _fixed(engine, flushes, lists, name_of, key):
+    """The fields that records of new flushes fix, and whether one removes the key; where flushes have changed places,
+    those of all flushes count."""
     new = {name_of[slot] for slot in lists.added_ours | lists.added_theirs}
     moved = any(key in flushes[name_of[slot]] for slot in lists.reordered)
     seen = {name_of[slot] for slot in lists.order} if moved else new
-    return any(key in flushes[name] and flushes[name][key][0] in fixing for name in seen)
+    records = [flushes[name][key] for name in seen if key in flushes[name]]
+    removed = any(kind == "-D" for kind, _ in records) and engine in REMOVES
+    set_ = {name for kind, values in records if kind == "=" for name in values}
+    return (set(FIELDS) if removed else set_), removed

@@ -19,20 +19,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from anabranch.branching.keyed_contest import Contest
-from anabranch.branching.keyed_maps import merge_maps
-from anabranch.branching.settle import unequal
-from anabranch.engines.codes import ranks
-from anabranch.engines.feed import Mask
-from anabranch.engines.functions import FUNCTIONS
-from anabranch.engines.spec import SequenceGroup
+from anabranch.branching.keyed_fields import Sides, settled_fields, where
+from anabranch.engines.feed import Mask, validity
 from anabranch.keyed.sequences import later
-
-Sides = npt.NDArray[np.str_]
-"""For each key the side that takes what conflicts, or ''."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,7 @@ class Given:
 def with_given(verdict: Verdict, given: Given) -> Verdict:
     """What conflicts has the rows that were given for it."""
     takes = verdict.clash & given.known
-    fields = {name: _where(takes, given.fields[name], values) for name, values in verdict.fields.items()}
+    fields = {name: where(takes, given.fields[name], values) for name, values in verdict.fields.items()}
     present = np.where(takes, ~given.deleted, verdict.present)
     return Verdict(present, fields, verdict.clash & ~takes, verdict.clashing)
 
@@ -111,7 +103,7 @@ def _deduplicate(contest: Contest, choice: Sides) -> Verdict:
         merged = np.where(takes, above[1], above[0]) & present
         present = np.where(merged, contest.merged.present, present)
     fields = {
-        name: _where(merged, contest.merged.column(name), _picked(contest, takes, name)) for name in contest.spec.fields
+        name: where(merged, contest.merged.column(name), _picked(contest, takes, name)) for name in contest.spec.fields
     }
     return Verdict(present, fields, clash & (choice == "") & ~merged)
 
@@ -125,7 +117,7 @@ def _first_row(contest: Contest, choice: Sides) -> Verdict:
 
 
 def _picked(contest: Contest, takes: Mask, name: str) -> pa.Array:
-    return _where(takes, contest.theirs.column(name), contest.ours.column(name))
+    return where(takes, contest.theirs.column(name), contest.ours.column(name))
 
 
 # --- engines that combine ---------------------------------------------------------------------------------------------
@@ -135,159 +127,35 @@ def _by_field(contest: Contest, choice: Sides) -> Verdict:
     """A key that one side deleted is settled as a whole, every other one field by field."""
     changes = _Changes.of(contest)
     here, there, was = contest.ours.present, contest.theirs.present, contest.bases[0].present
-    deleted_here, deleted_there = was & ~here, was & ~there
-    clash = (deleted_here & there & changes.theirs) | (deleted_there & here & changes.ours)
-    clash = (clash | (changes.apart & (here != there))) & ~contest.discarded
-    takes = deleted_there & here & ~changes.ours & ~contest.discarded
-    takes |= clash & (choice == "theirs")
+    lacking = was & (here != there)
+    # Where nothing is ever deleted, a side without the row never had its flushes, or took them back: these say all.
+    united = lacking & ~contest.removed & ~contest.discarded & (not _deletes(contest))
+    lacking &= ~united
+    clash = (lacking & np.where(here, changes.ours, changes.theirs)) | (changes.apart & (here != there))
+    clash &= ~contest.discarded & ~united
+    takes = (lacking & ~clash & here & ~contest.discarded) | (clash & (choice == "theirs"))
     nobody = ~here & ~there
-    whole = clash | takes | (deleted_here & there) | contest.discarded | (nobody & contest.removed)
-    present = np.where(whole, np.where(takes, there, here), np.where(nobody, contest.merged.present, True))
+    whole = clash | lacking | contest.discarded | (nobody & contest.removed)
+    combined = np.where(nobody | united, contest.merged.present, True)
+    present = np.where(whole, np.where(takes, there, here), combined)
     fields: dict[str, pa.Array] = {}
     clashing: dict[str, Mask] = {}
-    for name, settled in _settled(contest, choice).items():
-        fields[name] = _where(whole, _picked(contest, takes, name), settled.values)
-        clashing[name] = settled.clash & ~whole & (choice == "")
+    empty = ~whole & ~contest.merged.recorded
+    for name, settled in settled_fields(contest, choice).items():
+        decided = where(united, contest.merged.column(name), settled.values)
+        fields[name] = where(whole, _picked(contest, takes, name), decided)
+        clashing[name] = settled.clash & ~whole & ~united & (choice == "")
+        empty = empty & ~validity(fields[name])
     conflicts = clash & (choice == "")
     for found in clashing.values():
         conflicts = conflicts | found
-    return Verdict(present, fields, conflicts, {name: found for name, found in clashing.items() if found.any()})
+    named = {name: found for name, found in clashing.items() if found.any()}
+    return Verdict(present & ~empty, fields, conflicts, named)
 
 
-@dataclass(frozen=True)
-class _Settled:
-    values: pa.Array
-    clash: Mask
-
-
-@dataclass(frozen=True)
-class _Field:
-    """One field on all sides, and who changed it."""
-
-    base: pa.Array
-    ours: pa.Array
-    theirs: pa.Array
-    merged: pa.Array
-    here: Mask
-    there: Mask
-    both: Mask
-
-    @staticmethod
-    def of(contest: Contest, name: str) -> _Field:
-        sides = (contest.bases[0], contest.ours, contest.theirs, contest.merged)
-        base, ours, theirs, merged = (side.column(name) for side in sides)
-        here, there = unequal(base, ours), unequal(base, theirs)
-        for other in contest.bases[1:]:
-            disagree = unequal(base, other.column(name))
-            here, there = here | disagree, there | disagree
-        return _Field(base, ours, theirs, merged, here, there, here & there & unequal(ours, theirs))
-
-    def compared(self, choice: Sides) -> _Settled:
-        """Theirs' value if theirs changed it; two changes conflict unless they are equal."""
-        takes = (self.there & ~self.here) | (self.both & (choice == "theirs"))
-        return _Settled(_where(takes, self.theirs, self.ours), self.both)
-
-    def governed(self, tied: Mask, choice: Sides) -> _Settled:
-        """Two changes are what the records reduce to, in an order that is not of arrival; a tie conflicts."""
-        settled = self.compared(choice)
-        ordered = self.both & ~tied
-        return _Settled(_where(ordered, self.merged, settled.values), self.both & tied)
-
-
-def _settled(contest: Contest, choice: Sides) -> dict[str, _Settled]:
-    spec = contest.spec
-    found: dict[str, _Settled] = {}
-    grouped: dict[str, Mask] = {}
-    for group in spec.groups:
-        tied = _tied(contest, group)
-        found |= _group(contest, group, tied, choice)
-        grouped |= dict.fromkeys(group.fields, ~(tied.ours | tied.theirs))
-    if spec.sequence:
-        mine, other = contest.ours.sequence, contest.theirs.sequence
-        even = ~(later(mine, other) | later(other, mine))
-    for name in spec.fields:
-        if name in found:
-            continue
-        values = _Field.of(contest, name)
-        rule = spec.rules.get(name)
-        if name in spec.sequence:
-            found[name] = _Settled(values.merged, np.zeros(len(contest), dtype=bool))
-        elif rule is not None and FUNCTIONS[rule.function].commutes:
-            found[name] = _commuting(contest, name, values, choice)
-        elif rule is not None and rule.function == "merge_map":
-            found[name] = _maps(values, choice)
-        elif name in grouped:
-            found[name] = values.governed(grouped[name], choice)
-        elif spec.sequence:
-            found[name] = values.governed(even, choice)
-        else:
-            found[name] = values.compared(choice)
-    return found
-
-
-def _commuting(contest: Contest, name: str, values: _Field, choice: Sides) -> _Settled:
-    fixed = contest.fixed[name]
-    if not fixed.any():
-        return _Settled(values.merged, fixed)
-    compared = values.compared(choice)
-    return _Settled(_where(fixed, compared.values, values.merged), compared.clash & fixed)
-
-
-def _maps(values: _Field, choice: Sides) -> _Settled:
-    settled = values.compared(choice)
-    places = np.flatnonzero(values.both)
-    if not len(places):
-        return settled
-    some = pa.array(places)
-    merged = merge_maps(values.base.take(some), values.ours.take(some), values.theirs.take(some))
-    clash = np.zeros(len(values.both), dtype=bool)
-    clash[places[merged.clash]] = True
-    joined = np.full(len(clash), -1, np.int64)
-    joined[places[~merged.clash]] = np.flatnonzero(~merged.clash)
-    source = np.where(joined >= 0, joined + len(clash), np.arange(len(clash)))
-    return _Settled(pa.concat_arrays([settled.values, merged.values]).take(pa.array(source)), clash)
-
-
-@dataclass(frozen=True)
-class _Order:
-    """Where the sequences of a group are larger."""
-
-    ours: Mask
-    theirs: Mask
-
-
-def _tied(contest: Contest, group: SequenceGroup) -> _Order:
-    count = len(contest)
-    columns = [pa.concat_arrays([contest.ours.column(n), contest.theirs.column(n)]) for n in group.sequence]
-    rank = ranks(columns)
-    return _Order(rank[:count] > rank[count:], rank[:count] < rank[count:])
-
-
-def _group(contest: Contest, group: SequenceGroup, order: _Order, choice: Sides) -> dict[str, _Settled]:
-    """The group's sequence and plain fields go together: two changes to the larger sequence, a tie conflicts."""
-    plain = [name for name in (*group.sequence, *group.fields) if name not in contest.spec.rules]
-    values = {name: _Field.of(contest, name) for name in plain}
-    here, there, differ = (np.zeros(len(contest), dtype=bool) for _ in range(3))
-    for value in values.values():
-        here, there = here | value.here, there | value.there
-        differ = differ | unequal(value.ours, value.theirs)
-    both = here & there & differ
-    clash = both & ~(order.ours | order.theirs)
-    takes = (there & ~here) | (both & order.theirs) | (clash & (choice == "theirs"))
-    return {
-        name: _Settled(_where(takes, value.theirs, value.ours), clash & unequal(value.ours, value.theirs))
-        for name, value in values.items()
-    }
-
-
-def _where(mask: Mask, yes: pa.Array, no: pa.Array) -> pa.Array:
-    """Of any type: nested values, too."""
-    if not mask.any():
-        return no
-    if mask.all():
-        return yes
-    at = np.arange(len(mask))
-    return pa.concat_arrays([yes, no]).take(pa.array(np.where(mask, at, at + len(mask))))
+def _deletes(contest: Contest) -> bool:
+    """Whether a key that is not there any more counts as deleted."""
+    return contest.spec.engine != "aggregation" or contest.spec.remove_on_delete
 
 
 _ENGINES: dict[str, Callable[[Contest, Sides], Verdict]] = {

@@ -28,10 +28,12 @@ _OWNER = "_row_id"
 class Standing:
     """What one list of flushes makes of the keys: `present` keys have a row, and `rows` is NULL where there is none.
 
-    `last` has the sequence fields of the record that came last in their order, deletes too.
+    `recorded` keys have a record, even if it is one that takes the row away. `last` has the sequence fields of the
+    record that came last in their order, deletes too.
     """
 
     present: Mask
+    recorded: Mask
     rows: pa.Table
     last: pa.Table
     descending: bool = False
@@ -80,9 +82,10 @@ class Records:
         ends = np.append(starts[1:], len(rows))[: len(starts)] - 1
         last = self._aligned(rows.take(pa.array(ends, pa.int64())), spec.sequence)
         aligned = self._aligned(found, spec.fields)
-        present = np.zeros(self.count, dtype=bool)
+        present, recorded = (np.zeros(self.count, dtype=bool) for _ in range(2))
         present[found[_OWNER].to_numpy()] = True
-        return Standing(present, aligned, last, spec.descending)
+        recorded[self.owner[chosen]] = True
+        return Standing(present, recorded, aligned, last, spec.descending)
 
     def _aligned(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         place = np.full(self.count, -1, np.int64)

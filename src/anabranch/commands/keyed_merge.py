@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -49,6 +50,8 @@ from anabranch.model.schema import Schema
 from anabranch.model.state import TableState, difference
 from anabranch.options import option
 from anabranch.storage.parquet import Destination
+
+_READERS = 4
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,9 @@ class KeyedMerge:
     def _records(self, view: TableView, spec: EngineSpec, keys: KeyColumns, partitions: set[str | None]) -> Records:
         parts = [part for part in self.parts.values() if part.partition in partitions]
         places = places_of(view, parts, keys, spec)
-        pieces = [(slot, rows_at(view, self.parts[slot], at)) for slot, at in places.items()]
+        with ThreadPoolExecutor(_READERS) as pool:
+            fetched = pool.map(lambda slot: rows_at(view, self.parts[slot], places[slot]), places)
+            pieces = list(zip(places, fetched, strict=True))
         rows = joined(rows for _, rows in pieces)
         slots = np.repeat([slot for slot, _ in pieces], [len(rows) for _, rows in pieces])
         owner = np.full(len(rows), -1, np.int64)
@@ -239,7 +244,8 @@ def _distinct(view: TableView, spec: EngineSpec, parts: Sequence[Part]) -> KeyCo
     """The keys that these parts hold, sorted; only key columns are read."""
     if not parts:
         return None
-    return _sorted(concat([keys_in(read_columns(view, part, spec.key), spec) for part in parts]))
+    with ThreadPoolExecutor(_READERS) as pool:
+        return _sorted(concat(list(pool.map(lambda part: keys_in(read_columns(view, part, spec.key), spec), parts))))
 
 
 def _sorted(keys: KeyColumns) -> KeyColumns:
