@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
@@ -98,3 +99,28 @@ def test_a_slot_in_another_part():
     old = TableState("t", HERE, {1: part(1)})
     new = TableState("t", HERE, {1: Part("other", 1, 1, ROWS, 5)})
     assert difference(old, new).is_empty
+
+
+@given(st.permutations(range(6)), st.permutations(range(6)), st.integers(0, 6), st.integers(0, 6))
+def test_an_ordered_difference_gives_the_order_too(one, other, some, more):
+    old = advance(EMPTY, HERE, [TableDelta("t", tuple(part(slot) for slot in one[:some]))])
+    new = advance(EMPTY, HERE, [TableDelta("t", tuple(part(slot) for slot in other[:more]))])
+    delta = difference(old, new, ordered=True)
+    assert list(advance(old, HERE, [delta]).parts) == list(new.parts)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "placed", "removed"),
+    [
+        ([1, 2, 3], [1, 3], [], [2]),
+        ([1, 2, 3], [1, 2, 3, 4], [4], []),
+        ([2, 3], [1, 2, 3], [1, 2, 3], []),
+        ([1, 3, 2], [1, 2, 3], [3], []),
+        ([1, 2], [2, 1], [1], []),
+        ([1, 2, 3], [], [], [1, 2, 3]),
+    ],
+)
+def test_only_what_is_out_of_place_is_placed_again(old, new, placed, removed):
+    states = [advance(EMPTY, HERE, [TableDelta("t", tuple(map(part, slots)))]) for slots in (old, new)]
+    delta = difference(*states, ordered=True)
+    assert ([p.slot for p in delta.placed], list(delta.removed)) == (placed, removed)

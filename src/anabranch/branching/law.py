@@ -57,6 +57,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "names": "names are unique in their parent, and case does not count: rename one of them first",
         "incompatible": "the two types have no common one",
         "alias": "an earlier merge made one column of two that one side still has: drop one of them first",
+        "engine": "what the records of a keyed table mean cannot change under them: set the options back on one side",
         "empty": "together the two sides dropped everything",
     }
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 _MANY_COLUMNS = 12
-_KINDS_OF_ROWS = ("row", "rows")
+_KINDS_OF_ROWS = ("row", "rows", "key")
 _NAMES = "names"
 """The rule that nothing but a rename satisfies."""
 
@@ -35,7 +35,7 @@ def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN) -> l
 
 def _lines(conflict: ConflictRecord) -> list[str]:
     where = [conflict.object]
-    where += [f"row {conflict.row}" if isinstance(conflict.row, int) else str(conflict.row)] if conflict.row else []
+    where += [_named(conflict.row)] if conflict.row else []
     where += [f"column {conflict.column}"] if conflict.column else []
     title = f"{styled(', '.join(where), 'bold')}: {conflict.kind}, {conflict.rule}"
     sides = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
@@ -43,6 +43,13 @@ def _lines(conflict: ConflictRecord) -> list[str]:
         return [title, *_side_by_side(sides)]
     told = [[f"  {side}", _cell(value)] for side, value in sides.items() if value is not None]
     return [title, *aligned(told)]
+
+
+def _named(row: Any) -> str:
+    """A row by its id, a key by its columns, a file by its words."""
+    if isinstance(row, Mapping):
+        return ", ".join(f"{name} = {_cell(value)}" for name, value in row.items())
+    return f"row {row}" if isinstance(row, int) else str(row)
 
 
 def _side_by_side(sides: Mapping[str, Any]) -> list[str]:

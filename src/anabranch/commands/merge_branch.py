@@ -15,6 +15,7 @@ from anabranch.branching.admit import Moved
 from anabranch.branching.base import merge_bases, reached, reaches
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
+from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
 from anabranch.commands.resolutions import refuse_idle
@@ -355,7 +356,9 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
 def _with_combined(
     session: Session, table_id: str, record: TableRecord, made: TableMerge, written: list[tuple[str, Part]]
 ) -> Sequence[TableDelta]:
-    """The rows that a cell merge combined become a fresh part of this commit."""
+    """The rows that a cell merge combined, or that the keyed law decided, become a fresh part of this commit."""
+    if made.decided is not None:
+        return place_decided(session, record, made, written)
     if made.combined is None or made.origins is None or made.schema is None:
         return made.deltas
     import pyarrow as pa

@@ -66,6 +66,10 @@ class TableMerge:
     changed: frozenset[str] | None = frozenset()
     """Columns in which `combined` may differ from the rows' first versions; None: unknown."""
     aliases: Mapping[str, str] = field(default_factory=dict)
+    decided: pa.Table | None = None
+    """Rows of a keyed table that are placed after all others, by physical names and with their kinds."""
+    again: frozenset[int] = frozenset()
+    """Slots of ours that are placed again, for the order alone."""
 
     @property
     def is_empty(self) -> bool:
@@ -82,11 +86,11 @@ class TableMerge:
 
     def counts(self) -> tuple[int, int]:
         """Rows that come and rows that go; a new version of a row is one of each."""
-        placed = {part.slot: part.rows for delta in self.deltas for part in delta.placed}
+        placed = {p.slot: p.rows for delta in self.deltas for p in delta.placed if p.slot not in self.again}
         killed = [(slot, len(rows)) for delta in self.deltas for slot, rows in delta.killed.items()]
         come = sum(placed.values()) - sum(count for slot, count in killed if slot in placed)
         come += sum(len(rows) for delta in self.deltas for rows in delta.revived.values())
-        come += 0 if self.combined is None else self.combined.num_rows
+        come += sum(rows.num_rows for rows in (self.combined, self.decided) if rows is not None)
         go = sum(count for slot, count in killed if slot not in placed)
         return come, go + self.removed_rows
 

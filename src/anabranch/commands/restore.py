@@ -105,7 +105,8 @@ def _restore(
 
 def _rows(session: Session, head: Position, then: Position, record: TableRecord) -> TableDelta | None:
     now, before = session.catalog.state(head, record.id), session.catalog.state(then, record.id)
-    delta = replace(difference(now, before), cause="restore")
+    keyed = bool(session.catalog.schema(record.id, record.schema_id).primary_key)
+    delta = replace(difference(now, before, ordered=keyed), cause="restore")
     return None if delta.is_empty else delta
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +32,13 @@ from anabranch.branching.rows import (
     visible,
     without_undone,
 )
-from anabranch.branching.schema_merge import merge_schemas, unreadable
+from anabranch.branching.schema_merge import merge_schemas
+from anabranch.branching.schema_merge import unreadable as unreadable_columns
+from anabranch.branching.scopes import scope_json, scopes_of
 from anabranch.branching.settle import Settled, chosen, same_rows, settle
 from anabranch.branching.versions import alike, changed_by
+from anabranch.commands.keyed_merge import list_deltas
+from anabranch.commands.keyed_table_merge import check_engine, merge_keyed
 from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import TableMerge, Wishes
 from anabranch.commands.merge_reads import Batch
@@ -113,9 +116,11 @@ class TableMerger:
             self._take_over(made)
             return made
         if not rows_changed:
+            check_engine(self, made)
             return made
         made.news = False
         self._merge_schema(made)
+        check_engine(self, made)
         self._merge_partitions(made)
         self._merge_rows(made)
         return made
@@ -141,13 +146,13 @@ class TableMerger:
             return False
         if any(base is None or base.schema_id != self.theirs.schema_id for base in self.bases):
             return True
-        if self.other.changed or not self._schema(self.theirs).partitioned_by:
+        if self.other.changed or not self.schema(self.theirs).partitioned_by:
             return self.other.changed
         return any(self._partitions(base) != self._partitions(self.at.theirs) for base in self.at.bases)
 
     @cached_property
     def _true_base(self) -> TableState:
-        return common_state([self._state(base) for base in self.at.bases])
+        return common_state([self.state(base) for base in self.at.bases])
 
     @cached_property
     def born(self) -> dict[int, Part]:
@@ -160,7 +165,7 @@ class TableMerger:
     @cached_property
     def _young(self) -> frozenset[int]:
         """Those that no base has."""
-        old = [self._state(base).parts for base in self.at.bases] if self.born else []
+        old = [self.state(base).parts for base in self.at.bases] if self.born else []
         return frozenset(slot for slot in self.born if not any(slot in parts for parts in old))
 
     @cached_property
@@ -171,7 +176,7 @@ class TableMerger:
     def _deltas(self, head: Position) -> list[TableDelta]:
         return self.reads.deltas(head)[self.id]
 
-    def _state(self, at: Position) -> TableState:
+    def state(self, at: Position) -> TableState:
         return self.reads.states(at)[self.id]
 
     def _partitions(self, at: Position) -> frozenset[str]:
@@ -195,7 +200,7 @@ class TableMerger:
         went_back = [(c.version, x) for c, x in changes if x.operation == "restore" and "version" in x.detail]
         restores = [(version, change.detail["version"]) for version, change in went_back]  # a REVERT has none
         deltas = without_undone(self._deltas(head), restores)
-        return side_of(self.base_state, self._state(head), deltas, self._scopes(head, changes))
+        return side_of(self.base_state, self.state(head), deltas, self._scopes(head, changes))
 
     def _scopes(self, head: Position, changes: Iterable[tuple[Commit, Change]]) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
@@ -204,7 +209,7 @@ class TableMerger:
             scope = change.detail.get("scope")
             if change.operation == "overwrite" and scope is not None:
                 deltas = [delta for delta in self._deltas(head) if delta.version == commit.version]
-                found += [(commit.version, one) for one in _scopes_of(scope, deltas)]
+                found += [(commit.version, one) for one in scopes_of(scope, deltas)]
             elif change.operation == "restore" and "version" in change.detail:
                 found = [(version, one) for version, one in found if version <= change.detail["version"]]
         newest = max(self.reads.history.reached(head), default=-1) if found else -1
@@ -223,28 +228,31 @@ class TableMerger:
     def _take_over(self, made: TableMerge) -> None:
         """The same id, theirs' state as it is."""
         assert self.theirs is not None
-        state, now = self._state(self.at.theirs), self._state(self.here)
+        state, now = self.state(self.at.theirs), self.state(self.here)
         is_new = all(base is None for base in self.bases)
         deltas = self._deltas(self.at.theirs) if is_new else self.catalog.deltas(self.at.theirs, self.id, -1)
         side = side_of(now, state, deltas)
         nothing = side_of(now, now, [])
-        made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
         made.record = self.theirs
-        made.schema = self._schema(self.theirs)
+        made.schema = self.schema(self.theirs)
+        if made.schema.primary_key:
+            made.deltas = list_deltas(now, state, side)
+        else:
+            made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
-        self._hide_schemas(made)
+        self.hide_schemas(made)
 
     # --- schema -------------------------------------------------------------------------------------------------------
 
-    def _schema(self, record: TableRecord) -> Schema:
+    def schema(self, record: TableRecord) -> Schema:
         return self.reads.schema(self.id, record.schema_id)
 
     def _merge_schema(self, made: TableMerge) -> None:
         assert self.ours is not None
         assert self.theirs is not None
         assert made.record is not None
-        ours, theirs = self._schema(self.ours), self._schema(self.theirs)
-        bases = [self._schema(base) for base in self.bases if base is not None]
+        ours, theirs = self.schema(self.ours), self.schema(self.theirs)
+        bases = [self.schema(base) for base in self.bases if base is not None]
         if bases and all(base.id == theirs.id for base in bases):
             made.schema = ours
             return
@@ -303,6 +311,9 @@ class TableMerger:
 
     def _merge_rows(self, made: TableMerge) -> None:
         assert made.schema is not None
+        if made.schema.primary_key:
+            merge_keyed(self, made)
+            return
         merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, self._young)
         resolution = self._resolution(made)
         if self.choice is None:
@@ -321,22 +332,26 @@ class TableMerger:
         self._settle(made, contest, replay, resolution)
         if resolution is not None:
             resolution.refuse_others()
-        self._name_aliases(made, replay)
+        self.name_aliases(made, replay)
         self._require(made, replay)
         made.deltas = replay.deltas() if made.news else []
         removed = {slot for delta in made.deltas for slot in delta.removed}
         made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
-        made.conflicts += self._unreadable(made, replay)
-        self._hide_schemas(made)
+        made.conflicts += self.unreadable(made, replay)
+        self.hide_schemas(made)
         made.news |= bool(made.conflicts)
+        self.name_operations(made)
+
+    def name_operations(self, made: TableMerge) -> None:
+        """What the merge did to rows, for later merges."""
         for delta in made.deltas:
-            scopes = [_scope_json(scope) for scope in self.other.scopes] if delta.cause == "overwrite" else []
+            scopes = [scope_json(scope) for scope in self.other.scopes] if delta.cause == "overwrite" else []
             made.operations += [(delta.cause, {"scope": {"each": scopes}} if scopes else {})]
         if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
-            each = [_scope_json(scope) for scope in self.other.scopes]
+            each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
 
-    def _name_aliases(self, made: TableMerge, replay: Replay) -> None:
+    def name_aliases(self, made: TableMerge, replay: Replay) -> None:
         """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""
         assert made.schema is not None
         assert made.record is not None
@@ -344,7 +359,7 @@ class TableMerger:
         assert self.theirs is not None
         if {part.schema_id for parts in replay.placed.values() for part in parts} <= {self.ours.schema_id}:
             return
-        known = self._known_aliases(self._schema(self.ours), self._schema(self.theirs))
+        known = self._known_aliases(self.schema(self.ours), self.schema(self.theirs))
         held = {c.physical for parts in replay.placed.values() for c in self._columns_of(parts)}
         columns = []
         for column in made.schema.columns:
@@ -363,7 +378,7 @@ class TableMerger:
         """Rows on which the bases of a criss-cross disagree; gives their origins. Ours' and theirs' version are held
         against each other, and the one that stays is written anew where the replay does not leave it standing."""
         assert made.schema is not None
-        bases = [self._state(base) for base in self.at.bases]
+        bases = [self.state(base) for base in self.at.bases]
         contest, origins = disputed(bases, self.mine.head, self.other.head, self.origins)
         if not len(contest):
             return origins
@@ -463,7 +478,7 @@ class TableMerger:
         """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one
         that differs is enough."""
         assert self.theirs is not None
-        schema = self._schema(self.theirs)
+        schema = self.schema(self.theirs)
         now = self._their_versions.find(origins_of(ids, self.base_state.parts, self.origins))
         first, size = 0, 1
         while first < len(ids):
@@ -520,7 +535,7 @@ class TableMerger:
         """The columns of both sides, by their physical names: what stored conditions speak of."""
         assert self.ours is not None
         assert self.theirs is not None
-        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self._schema(record).columns}
+        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self.schema(record).columns}
         return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))
 
     # --- what the merged schema asks of rows --------------------------------------------------------------------------
@@ -531,7 +546,7 @@ class TableMerger:
         assert made.record is not None
         assert self.ours is not None
         assert self.theirs is not None
-        ours, theirs = self._schema(self.ours), self._schema(self.theirs)
+        ours, theirs = self.schema(self.ours), self.schema(self.theirs)
         schema, conflicts = require(self, made, replay, ours)
         made.conflicts += conflicts
         if schema is made.schema:
@@ -543,7 +558,7 @@ class TableMerger:
             made.operations.append(("column", {}))
         made.news = True
 
-    def _unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
+    def unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
         """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
         assert made.schema is not None
         placed = [part for parts in replay.placed.values() for part in parts]
@@ -554,14 +569,14 @@ class TableMerger:
         found = {}
         for id in sorted(ids):
             written = self.reads.schema(self.id, id)
-            for column in unreadable(made.schema, written):
+            for column in unreadable_columns(made.schema, written):
                 stored = written.stored_as(column)
                 words = (str(column.type), str(stored.type) if stored else "")
                 record = ConflictRecord(self.name, "column", "A6.1", *words, column=column.label)
                 found[column.physical] = record
         return list(found.values())
 
-    def _hide_schemas(self, made: TableMerge) -> None:
+    def hide_schemas(self, made: TableMerge) -> None:
         """The schema versions that theirs' rows were written with go to the hidden history."""
         assert made.record is not None
         if self.ours is not None and {p.schema_id for d in made.deltas for p in d.placed} <= {self.ours.schema_id}:
@@ -577,21 +592,3 @@ def _root(name: str, aliases: Mapping[str, str]) -> str:
         seen.add(name)
         name = aliases[name]
     return name
-
-
-def _scope_json(scope: Scope) -> dict[str, Any]:
-    if scope.partitions is not None:
-        return {"partitions": sorted(scope.partitions)}
-    return {"values": dict(scope.values)}
-
-
-def _scopes_of(body: Mapping[str, Any], deltas: Sequence[TableDelta]) -> list[Scope]:
-    """The scopes of one recorded overwrite; a dynamic one is the partitions that its commit's deltas wrote."""
-    if "each" in body:
-        return [scope for one in body["each"] for scope in _scopes_of(one, deltas)]
-    if "partitions" in body:
-        return [Scope(partitions=frozenset(body["partitions"]))]
-    if body.get("dynamic"):
-        parts = [part for delta in deltas for part in delta.placed]
-        return [Scope(partitions=frozenset(part.partition for part in parts if part.partition))]
-    return [Scope(values=body["values"])]

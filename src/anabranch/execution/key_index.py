@@ -88,7 +88,9 @@ class KeyIndex:
     def _advanced(self, known: _Known | None, view: TableView, needed: Sequence[Part], spec: EngineSpec) -> _Known:
         slots = tuple(part.slot for part in needed)
         keep = KEEP.get(spec.engine, Keep.LONE)
-        if known is None or slots[: len(known.slots)] != known.slots:
+        if keep is Keep.OLDEST and any(has_kinds(part) for part in needed):
+            keep = Keep.LONE  # what a merge decided comes last, and first-row would not look at it
+        if known is None or known.found.keep is not keep or slots[: len(known.slots)] != known.slots:
             known = _Known((), Superseded(keep))
         if known.slots == slots:
             return known

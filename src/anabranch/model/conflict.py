@@ -22,7 +22,8 @@ class ConflictRecord:
     column: str | None = None
 
     def __str__(self) -> str:
-        where = f" row {self.row}" if self.row is not None else ""
+        named = f"key {_row(self.row)}" if isinstance(self.row, Mapping) else f"row {self.row}"
+        where = f" {named}" if self.row is not None else ""
         where += f" column {self.column}" if self.column is not None else ""
         ours, theirs = self._told()
         return f"{self.object}{where}: {theirs} against {ours} ({self.rule})"

@@ -62,8 +62,11 @@ def advance(state: TableState, position: Position, deltas: Iterable[TableDelta])
     return TableState(state.table_id, position, parts, dead)
 
 
-def difference(old: TableState, new: TableState) -> TableDelta:
-    """The delta that turns `old` into `new`; RESTORE commits it."""
+def difference(old: TableState, new: TableState, *, ordered: bool = False) -> TableDelta:
+    """The delta that turns `old` into `new`; RESTORE commits it.
+
+    `ordered`: the order of parts counts, as it does in keyed tables. What is out of place is placed again.
+    """
     killed, revived = {}, {}
     for slot in old.dead.keys() | new.dead.keys():
         before, after = old.dead.get(slot, BitMap()), new.dead.get(slot, BitMap())
@@ -73,6 +76,21 @@ def difference(old: TableState, new: TableState) -> TableDelta:
             killed[slot] = after - before
         if before - after:
             revived[slot] = before - after
-    placed = tuple(part for slot, part in new.parts.items() if slot not in old.parts)
+    stays = _in_place(old, new) if ordered else old.parts.keys()
+    placed = tuple(part for slot, part in new.parts.items() if slot not in stays)
     removed = tuple(slot for slot in old.parts if slot not in new.parts)
     return TableDelta(new.table_id, placed, removed, killed, revived)
+
+
+def _in_place(old: TableState, new: TableState) -> set[int]:
+    """The parts that stand in `new` before the first one that `old` lacks or has elsewhere: all others come after."""
+    places = {slot: at for at, slot in enumerate(old.parts)}
+    found: set[int] = set()
+    last = -1
+    for slot in new.parts:
+        at = places.get(slot, -1)
+        if at < last or slot not in places:
+            break
+        found.add(slot)
+        last = at
+    return found

@@ -1,0 +1,66 @@
+"""A contest: the keys that both sides touched, as the bases, the heads and the merged flushes have them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anabranch.branching.flushes import FlushMerge
+from anabranch.branching.keyed_rows import Records, Standing
+from anabranch.engines import EngineSpec
+from anabranch.engines.feed import Mask
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Place by place the same keys.
+
+    `fixed`: field -> keys of which one side's new flushes set the field or removed the key, so that what the merged
+    flushes reduce to depends on their order. `removed`: keys that one of them removed. `discarded`: keys of the base
+    that ours overwrote, so that theirs' changes do not count.
+    """
+
+    spec: EngineSpec
+    bases: tuple[Standing, ...]
+    ours: Standing
+    theirs: Standing
+    merged: Standing
+    fixed: Mapping[str, Mask]
+    removed: Mask
+    discarded: Mask
+
+    def __len__(self) -> int:
+        return len(self.merged.present)
+
+
+def contest_of(
+    records: Records,
+    flushes: FlushMerge,
+    ours: Sequence[int],
+    theirs: Sequence[int],
+    overwritten: Collection[int] = (),
+) -> Contest:
+    """`ours`, `theirs`: the heads' lists. `overwritten`: flushes of theirs in a scope that ours overwrote."""
+    bases = tuple(records.standing(base) for base in flushes.bases)
+    new, every = flushes.added_ours | flushes.added_theirs, set(flushes.order)
+    elsewhere = records.held_by(flushes.reordered)
+    removed = records.removed_by(new) | (records.removed_by(every) & elsewhere)
+    unordered = removed | records.held_by(flushes.disputed)
+    setting, ever = records.set_by(new), records.set_by(every) if elsewhere.any() else {}
+    fixed = {}
+    for name in records.spec.fields:
+        fixed[name] = unordered | setting[name] if name in setting else unordered
+        if name in ever:
+            fixed[name] = fixed[name] | (ever[name] & elsewhere)
+    return Contest(
+        records.spec,
+        bases,
+        records.standing(ours),
+        records.standing(theirs),
+        records.standing(flushes.order),
+        fixed,
+        removed,
+        records.held_by(overwritten) & np.logical_or.reduce([base.present for base in bases]),
+    )

@@ -1,0 +1,168 @@
+"""Conflicts of a keyed table for people, the rows that they give for them, and engines that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.branching.keyed_contest import Contest
+from anabranch.branching.keyed_law import Given, Verdict
+from anabranch.branching.keyed_rows import Records, Standing
+from anabranch.engines import KIND, check_change, engine_spec
+from anabranch.engines.codes import whole
+from anabranch.engines.feed import Mask, Picks
+from anabranch.engines.kinds import NAMES, WRITABLE
+from anabranch.errors import AnabranchError, ColumnMismatch, KindRefused, Refused
+from anabranch.execution.key_index import keys_in
+from anabranch.execution.keyed_writer import by_physical
+from anabranch.execution.shape import by_name
+from anabranch.keyed.keys import match, segment_starts, sort_indices
+from anabranch.keyed.sequences import later, sequences
+from anabranch.model import types
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.names import fold
+from anabranch.model.records import TableRecord
+from anabranch.model.schema import Column, Schema
+from anabranch.storage.arrow_types import to_arrow
+from anabranch.storage.projection import convert
+
+GivenRows = Callable[[Records, Contest, Mask], Given]
+"""What a user gave for the keys in conflict."""
+
+
+def conflicts_of(
+    table: str, schema: Schema, records: Records, contest: Contest, verdict: Verdict
+) -> list[ConflictRecord]:
+    """One for each key in conflict, with its row on every side."""
+    places = np.flatnonzero(verdict.clash)
+    if not len(places):
+        return []
+    at = pa.array(places)
+    columns = [column for column in schema.columns if column.physical in records.spec.key]
+    keys = _shown(records.keys.take(at), columns)
+    sides = [_rows_shown(schema, records, side, places) for side in (contest.bases[0], contest.ours, contest.theirs)]
+    clashing = {column.label: verdict.clashing.get(column.physical) for column in schema.columns}
+    found = []
+    for place, key, base, ours, theirs in zip(places.tolist(), keys, *sides, strict=True):
+        named = [label for label, mask in clashing.items() if mask is not None and mask[place]]
+        rule = f"{_did(base, theirs)}/{_did(base, ours)}"
+        sides_shown = ("deleted" if ours is None else ours, "deleted" if theirs is None else theirs)
+        found.append(ConflictRecord(table, "key", rule, *sides_shown, base, key, ", ".join(named) or None))
+    return found
+
+
+def _did(before: object, after: object) -> str:
+    return "delete" if after is None else "insert" if before is None else "update"
+
+
+def _rows_shown(schema: Schema, records: Records, side: Standing, places: Picks) -> list[dict[str, Any] | None]:
+    at = pa.array(places)
+    rows = records.keys.take(at)
+    for name in records.spec.fields:
+        rows = rows.append_column(name, side.column(name).take(at))
+    present = side.present[places].tolist()
+    return [row if there else None for row, there in zip(_shown(rows, schema.columns), present, strict=True)]
+
+
+def _shown(rows: pa.Table, columns: Iterable[Column]) -> list[dict[str, Any]]:
+    """Rows by labels, for people."""
+    columns = list(columns)
+    arrays = [convert(rows.column(c.physical), types.physical_type(c.type), c.type) for c in columns]
+    shown: list[dict[str, Any]] = pa.table(arrays, names=[column.label for column in columns]).to_pylist()
+    return shown
+
+
+# --- rows that the user gives -----------------------------------------------------------------------------------------
+
+
+def resolutions(table: str, schema: Schema, rows: pa.Table) -> GivenRows:
+    """Rows for keys in conflict, by labels: the key's columns and all others, or '-D' in `_kind` for a key that goes.
+
+    A key that is given twice or is not in conflict is refused, and so is a row that could not stand: one whose sequence
+    is behind that of a record which the key has.
+    """
+    gone = _deleting(rows)
+    shaped = _shaped(table, schema, rows, gone)
+
+    def given(records: Records, contest: Contest, clash: Mask) -> Given:
+        spec = records.spec
+        asked = keys_in(shaped, spec)
+        order = sort_indices(asked)
+        if len(segment_starts(asked.take(order))) < len(asked):
+            raise Refused(f"the resolutions of table '{table}' name a key twice.")
+        there, at = match(asked.take(order), keys_in(records.keys, spec))
+        if len(there) < len(asked) or not clash[there].all():
+            raise Refused(
+                f"the resolutions of table '{table}' name a key that is not in conflict. SHOW CONFLICTS lists them."
+            )
+        place = np.full(records.count, -1, np.int64)
+        place[there] = order[at]
+        known = place >= 0
+        aligned = shaped.take(pa.array(place, mask=~known))
+        deleted = np.where(known, gone[place], False)
+        if spec.sequence and spec.engine == "deduplicate":
+            wanted = sequences([aligned[name] for name in spec.sequence], descending=spec.descending)
+            if (later(contest.merged.sequence, wanted) & known & ~deleted).any():
+                raise Refused(
+                    f"a resolution of table '{table}' has a smaller sequence than its key has already, and would not "
+                    "be seen."
+                )
+        return Given(known, deleted, {name: whole(aligned[name]) for name in spec.fields})
+
+    return given
+
+
+def _deleting(rows: pa.Table) -> Mask:
+    """Rows that say no more than that their key goes."""
+    if KIND not in rows.column_names:
+        return np.zeros(len(rows), dtype=bool)
+    kinds = rows[KIND]
+    unknown = kinds.filter(pc.invert(pc.is_in(kinds, value_set=pa.array(WRITABLE))))
+    if len(unknown):
+        raise KindRefused(unknown[0].as_py() or "NULL", "resolutions take '+I', '+U' and '-D'")
+    gone: Mask = pc.equal(kinds, NAMES[3]).to_numpy()
+    return gone
+
+
+def _shaped(table: str, schema: Schema, rows: pa.Table, gone: Mask) -> pa.Table:
+    """The rows by physical names, all columns in place; a key that goes needs no more than itself."""
+    rows = rows.drop_columns([KIND]) if KIND in rows.column_names else rows
+    named = {fold(name) for name in rows.column_names}
+    missing = [column for column in schema.columns if fold(column.label) not in named]
+    if missing and (not gone.all() or any(column.physical in schema.primary_key for column in missing)):
+        raise ColumnMismatch(table, [column.label for column in missing])
+    for column in missing:
+        rows = rows.append_column(column.label, pa.nulls(len(rows), to_arrow(column.type)))
+    loose = Schema(schema.id, tuple(_nullable(c, schema) for c in schema.columns), schema.primary_key)
+    by_label = by_name(table, loose if gone.all() else schema, rows.column_names).apply(rows)
+    return by_physical(by_label, schema).combine_chunks()
+
+
+def _nullable(column: Column, schema: Schema) -> Column:
+    return column if column.physical in schema.primary_key else replace(column, nullable=True)
+
+
+# --- engines ----------------------------------------------------------------------------------------------------------
+
+
+def engine_conflicts(
+    table: str, schema: Schema, record: TableRecord, sides: Iterable[tuple[Schema, TableRecord, bool]]
+) -> list[ConflictRecord]:
+    """Whether the merged options would change what stored records mean. `sides`: ours and theirs, and whether each has
+    parts."""
+    ours, theirs = sides
+    found = []
+    for (written, was, has_parts), side in ((ours, "ours"), (theirs, "theirs")):
+        try:
+            check_change(
+                engine_spec(written, was.properties), engine_spec(schema, record.properties), has_parts=has_parts
+            )
+        except AnabranchError as error:
+            words = (str(error), "the options of its own") if side == "ours" else ("the options of its own", str(error))
+            found.append(ConflictRecord(table, "properties", "engine", *words))
+    return found[:1]

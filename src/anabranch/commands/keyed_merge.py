@@ -1,0 +1,253 @@
+"""Rows of a keyed table in a merge, by the keyed law.
+
+1. The flush lists are merged; nothing is read for it.
+2. Contested keys: those in flushes that both sides touched. Flushes whose keys cannot meet are ruled out by the
+   catalog's bounds; of the others the key columns are read.
+3. The records of contested keys are fetched, from flushes and never from rewrites, and reduced as the base, each head
+   and the merged list have them. The law decides; its rows are kept until the whole merge passes.
+
+The cost follows the change. Nothing is written here but by `place_decided`, when the merge commits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+
+from anabranch.branching.decided import decided_rows
+from anabranch.branching.flushes import FlushMerge, merge_flushes
+from anabranch.branching.keyed_contest import Contest, contest_of
+from anabranch.branching.keyed_law import decide, with_given
+from anabranch.branching.keyed_rows import Records
+from anabranch.branching.objects import Side as Choice
+from anabranch.branching.row_merge import Replay
+from anabranch.branching.rows import Side
+from anabranch.commands.keyed_conflicts import GivenRows, conflicts_of
+from anabranch.commands.merge_plan import TableMerge
+from anabranch.commands.session import Session
+from anabranch.engines import KIND, SETS, EngineSpec, engine_spec
+from anabranch.engines.kinds import adding
+from anabranch.execution.key_index import keys_in, read_columns
+from anabranch.execution.keyed_writer import sorted_rows, write_keyed
+from anabranch.execution.plan import TableView
+from anabranch.execution.records import joined, places_of, rows_at
+from anabranch.keyed.bounds import Bound
+from anabranch.keyed.key_columns import KeyColumns, concat
+from anabranch.keyed.keys import match, segment_starts, sort_indices
+from anabranch.keyed.standing import keys_now
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.part import Part
+from anabranch.model.records import Operation, TableDelta, TableRecord
+from anabranch.model.schema import Schema
+from anabranch.model.state import TableState, difference
+from anabranch.options import option
+from anabranch.storage.parquet import Destination
+
+_READERS = 4
+
+
+@dataclass(frozen=True)
+class Decided:
+    """`rows`: to be written and placed last; none of them: the merged flushes say all."""
+
+    rows: pa.Table | None = None
+    conflicts: tuple[ConflictRecord, ...] = ()
+
+
+@dataclass
+class KeyedMerge:
+    """One keyed table. `bases`: the states of the true bases; the sides' base has what both sides brought as well."""
+
+    session: Session
+    table_id: str
+    name: str
+    bases: Sequence[TableState]
+    mine: Side
+    other: Side
+
+    @cached_property
+    def parts(self) -> dict[int, Part]:
+        """Every flush of any side."""
+        states = (*self.bases, self.mine.base, self.mine.head, self.other.head)
+        return {slot: part for state in states for slot, part in state.parts.items()}
+
+    @cached_property
+    def flushes(self) -> FlushMerge:
+        born = [slot for slot in self.mine.base.parts if all(slot not in base.parts for base in self.bases)]
+        bases = [[*base.parts, *born] for base in self.bases]
+        covered = {slot for slot, part in self.parts.items() if any(s.covers(part) for s in self.other.scopes)}
+        return merge_flushes(bases, list(self.mine.head.parts), list(self.other.head.parts), covered)
+
+    @property
+    def news(self) -> bool:
+        """Whether theirs has or lacks a flush that ours lacks or has."""
+        return self.flushes.order != tuple(self.mine.head.parts)
+
+    def deltas(self) -> list[TableDelta]:
+        """What turns ours' list into the merged one."""
+        merged = {slot: self.parts[slot] for slot in self.flushes.order}
+        return list_deltas(self.mine.head, replace(self.mine.head, parts=merged), self.other)
+
+    # --- contested keys -----------------------------------------------------------------------------------------------
+
+    def decide(
+        self, schema: Schema, spec: EngineSpec, choice: Choice | None, given: GivenRows | None = None
+    ) -> Decided:
+        """By the law; `choice` settles what conflicts, and `given` what the user has rows for."""
+        ids = {part.schema_id for part in self.parts.values()}
+        written = {id: self.session.catalog.schema(self.table_id, id) for id in ids}
+        view = TableView(self.name, schema, self.mine.head, written, self.session.folder(self.table_id))
+        keys, partitions = self._contested(view, spec)
+        if keys is None:
+            return Decided()
+        records = self._records(view, spec, keys, partitions)
+        contest = self._contest(records)
+        verdict = decide(contest, np.full(records.count, choice or ""))
+        if given is not None and verdict.clash.any():
+            verdict = with_given(verdict, given(records, contest, verdict.clash))
+        conflicts = conflicts_of(self.name, schema, records, contest, verdict)
+        rows = decided_rows(records.keys, verdict, contest.merged, spec)
+        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts))
+
+    def _contested(self, view: TableView, spec: EngineSpec) -> tuple[KeyColumns | None, set[str | None]]:
+        """Keys that both sides touched, sorted and distinct, and the partitions in which they lie."""
+        flushes = self.flushes
+        ours, theirs = (self._standing(view, slots) for slots in (flushes.ours, flushes.theirs))
+        mine = _distinct(view, spec, _meeting(ours, theirs))
+        other = _distinct(view, spec, _meeting(theirs, ours))
+        alone = flushes.displaced | flushes.disputed
+        found = [] if mine is None or other is None else [other.take(match(mine, other)[0])]
+        extra = _distinct(view, spec, [self.parts[slot] for slot in sorted(alone)])
+        found += [] if extra is None else [extra]
+        keys = _sorted(concat(found)) if found else None
+        partitions = {self.parts[slot].partition for slot in (*flushes.theirs, *alone)}
+        return (keys if keys is not None and len(keys) else None), partitions
+
+    def _standing(self, view: TableView, slots: Iterable[int]) -> list[_Span]:
+        found = []
+        for slot in sorted(slots):
+            part = self.parts[slot]
+            keys = keys_now(part, view.schema, view.written)
+            found.append(_Span(part, keys.firsts[0], keys.last))
+        return found
+
+    def _records(self, view: TableView, spec: EngineSpec, keys: KeyColumns, partitions: set[str | None]) -> Records:
+        parts = [part for part in self.parts.values() if part.partition in partitions]
+        places = places_of(view, parts, keys, spec)
+        with ThreadPoolExecutor(_READERS) as pool:
+            fetched = pool.map(lambda slot: rows_at(view, self.parts[slot], places[slot]), places)
+            pieces = list(zip(places, fetched, strict=True))
+        rows = joined(rows for _, rows in pieces)
+        slots = np.repeat([slot for slot, _ in pieces], [len(rows) for _, rows in pieces])
+        owner = np.full(len(rows), -1, np.int64)
+        start = 0
+        for _, piece in pieces:
+            at, here = match(keys_in(piece, spec), keys)
+            owner[start + here] = at
+            start += len(piece)
+        return Records(len(keys), rows, owner, slots.astype(np.int64), spec)
+
+    def _contest(self, records: Records) -> Contest:
+        flushes, scopes = self.flushes, self.mine.scopes
+        overwritten = [slot for slot in flushes.theirs if any(scope.covers(self.parts[slot]) for scope in scopes)]
+        heads = (tuple(self.mine.head.parts), tuple(self.other.head.parts))
+        return contest_of(records, flushes, *heads, overwritten)
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+
+def list_deltas(now: TableState, then: TableState, theirs: Side) -> list[TableDelta]:
+    """The events that turn one flush list into another, by the classes that theirs knows them by.
+
+    All placements stand in one delta, the last: their order is the order of arrival.
+    """
+    change = difference(now, then, ordered=True)
+    removed: dict[str, list[int]] = {}
+    for slot in change.removed:
+        causes = (cause for cause, slots in theirs.gone.items() if slot in slots)
+        removed.setdefault(next(causes, "overwrite" if theirs.scopes else "delete"), []).append(slot)
+    classes = [theirs.placed[part.slot] for part in change.placed if part.slot in theirs.placed]
+    placing = "overwrite" if "overwrite" in classes else classes[0] if classes else "insert"
+    last = replace(change, removed=tuple(removed.pop(placing, ())), cause=cast(Operation, placing))
+    made = [
+        TableDelta(now.table_id, removed=tuple(slots), cause=cast(Operation, cause)) for cause, slots in removed.items()
+    ]
+    return [delta for delta in (*made, last) if not delta.is_empty]
+
+
+def as_replay(deltas: Sequence[TableDelta]) -> Replay:
+    """The same events for whoever asks what a merge places."""
+    replay = Replay(deltas[0].table_id if deltas else "")
+    for delta in deltas:
+        replay.placed.setdefault(delta.cause, []).extend(delta.placed)
+        replay.removed.setdefault(delta.cause, set()).update(delta.removed)
+    return replay
+
+
+def place_decided(
+    session: Session, record: TableRecord, made: TableMerge, written: list[tuple[str, Part]]
+) -> list[TableDelta]:
+    """Writes the decided rows as fresh parts, which are placed after everything else."""
+    assert made.decided is not None
+    assert made.schema is not None
+    spec = engine_spec(made.schema, record.properties)
+    rows = sorted_rows(made.decided, spec)
+    plain = bool(adding(rows[KIND].to_numpy()).all())
+    rows = rows.select([column.physical for column in made.schema.columns] + ([] if plain else [KIND, SETS]))
+    to = Destination(session.folder(record.id), made.schema, option(record.properties, "write.compression"))
+    parts = write_keyed(to, [rows], lambda: session.next_slot(record.id), kinds=not plain)
+    written += [(record.id, part) for part in parts]
+    others, last = made.deltas[:-1], made.deltas[-1] if made.deltas else TableDelta(record.id, cause="update")
+    return [*others, replace(last, placed=(*last.placed, *parts))]
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A part and the bounds of its keys."""
+
+    part: Part
+    first: Bound
+    last: Bound
+
+
+def _meeting(some: Sequence[_Span], others: Sequence[_Span]) -> list[Part]:
+    """The parts of `some` whose bounds meet those of another in the same partition."""
+    by_partition: dict[str | None, list[_Span]] = {}
+    for span in others:
+        by_partition.setdefault(span.part.partition, []).append(span)
+    firsts, reach = {}, {}
+    for partition, spans in by_partition.items():
+        spans.sort(key=lambda span: span.first)
+        firsts[partition] = [span.first for span in spans]
+        reach[partition] = list(accumulate((span.last for span in spans), max))
+    found = []
+    for span in some:
+        below = bisect_right(firsts.get(span.part.partition, []), span.last)
+        if below and reach[span.part.partition][below - 1] >= span.first:
+            found.append(span.part)
+    return found
+
+
+def _distinct(view: TableView, spec: EngineSpec, parts: Sequence[Part]) -> KeyColumns | None:
+    """The keys that these parts hold, sorted; only key columns are read."""
+    if not parts:
+        return None
+    with ThreadPoolExecutor(_READERS) as pool:
+        return _sorted(concat(list(pool.map(lambda part: keys_in(read_columns(view, part, spec.key), spec), parts))))
+
+
+def _sorted(keys: KeyColumns) -> KeyColumns:
+    keys = keys.take(sort_indices(keys))
+    return keys.take(segment_starts(keys))
