@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Executable, bindparam, select
 
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.log import BY_ID, commit_of
+from anabranch.catalog.opened import Names
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
 from anabranch.catalog.tables import branch
@@ -28,8 +29,11 @@ from anabranch.errors import CatalogError, CommitConflict, NotFound, StorageFull
 from anabranch.model.history import Commit, Position, since
 from anabranch.model.records import Change, CommitRequest
 
-Admit = Callable[[CommitRequest, Sequence[tuple[Commit, Change]]], None]
+Moved = Sequence[tuple[Commit, Change]]
+Admit = Callable[[CommitRequest, Moved], None]
 """Raises CommitConflict if the request does not fit on a head that has these changes since its base."""
+
+_OF_ROWS = frozenset({"insert", "delete", "update", "overwrite", "compaction"})
 
 _LOCK_HEAD = (
     select(branch.c.name, branch.c.head, branch.c.head_time_us, branch.c.dropped)
@@ -45,7 +49,7 @@ class Commits(Turns, Reservations):
         """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
         rows = encoded(request, self._blobs)
         try:
-            made, head = self._db.retrying(lambda: self._commit(request, rows, admit))
+            made, head, moved = self._db.retrying(lambda: self._commit(request, rows, admit))
         except (CatalogError, StorageFull):  # it may be in all the same
             raise
         except BaseException:
@@ -57,10 +61,18 @@ class Commits(Turns, Reservations):
             after = Position(made.branch_id, made.version)
             self._memory.heads[made.branch_id] = made.version
             self._advance_states(head, after, request.deltas)
+            self._carry_names(request, after, moved)
             self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
         return made
 
-    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None]:
+    def _carry_names(self, request: CommitRequest, after: Position, moved: Moved) -> None:
+        """What names meant at the base they still mean, if nothing but rows changed since."""
+        names = self._memory.names.get(after.branch_id)
+        only_rows = not (request.databases or request.tables) and all(x.operation in _OF_ROWS for _, x in moved)
+        if names is not None and names.version == request.base.version and only_rows:
+            self._memory.names[after.branch_id] = Names(after.version, names.found)
+
+    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None, Moved]:
         base = request.base
         with self._db.writing() as connection:
             locked = connection.execute(_LOCK_HEAD, {"branch": base.branch_id}).one_or_none()
@@ -70,15 +82,17 @@ class Commits(Turns, Reservations):
             run = _on(connection)
             done = self._done(run, request.id, head)
             if done is not None:
-                return done, None
+                return done, None, ()
             if locked.dropped:
                 raise CommitConflict(f"the branch '{locked.name}' was dropped meanwhile. Nothing was committed.")
             if base.version > head.version or base.version < 0:
                 hint = f"The branch '{locked.name}' has versions 0 to {head.version}."
                 raise NotFound("version", base.version, hint=hint)
             segments = self._lineage(head, run)
+            moved: Moved = ()
             if head.version > base.version:
-                admit(request, self._changes(run, since(segments, base.version), None))
+                moved = self._changes(run, since(segments, base.version), None)
+                admit(request, moved)
             Vacancy(self, run, segments).check(request)
             time_us = max(now_us(), locked.head_time_us + 1)
             version = head.version + 1
@@ -87,7 +101,7 @@ class Commits(Turns, Reservations):
             base.branch_id, version, request.id, time_us, request.author, request.operation, request.message,
             request.merged, request.detail,
         )  # fmt: skip
-        return made, head
+        return made, head, moved
 
     def _done(self, run: Any, id: str, head: Position) -> Commit | None:
         """The commit of this id on the head's lineage."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from sqlalchemy import BindParameter, ColumnElement, Table, and_, bindparam, func, select
 
 from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.engine import Run
 from anabranch.catalog.log import Log
+from anabranch.catalog.opened import Names
 from anabranch.catalog.tables import (
     commit_log,
     database_record,
@@ -92,6 +93,9 @@ _SCHEMA_VERSIONS, _PARTITIONS = Along(_schema_versions), Along(_partition_events
 _HIDDEN = Along(_hidden)
 
 
+Found = TypeVar("Found")
+
+
 class Objects(Log):
     """What there is at a position. Lists hold what is live, by name; look-ups by id find dropped objects too."""
 
@@ -100,7 +104,11 @@ class Objects(Log):
         return _by_name(map(_database, rows))
 
     def database(self, position: Position, name: str) -> DatabaseRecord | None:
-        return self._databases_named(self._db.rows, self.lineage(position), [name]).get(fold(name))
+        return self._meaning(
+            position,
+            (fold(name),),
+            lambda: self._databases_named(self._db.rows, self.lineage(position), [name]).get(fold(name)),
+        )
 
     def database_by_id(self, position: Position, database_id: str) -> DatabaseRecord | None:
         return self.databases_by_id(position, [database_id]).get(database_id)
@@ -112,7 +120,23 @@ class Objects(Log):
         return self._tables_in(self._db.rows, self.lineage(position), database_id)
 
     def table(self, position: Position, database_id: str, name: str) -> TableRecord | None:
-        return self.tables_named(position, database_id, [name]).get(fold(name))
+        return self._meaning(
+            position,
+            (database_id, fold(name)),
+            lambda: self.tables_named(position, database_id, [name]).get(fold(name)),
+        )
+
+    def _meaning(self, position: Position, key: tuple[str, ...], read: Callable[[], Found | None]) -> Found | None:
+        """What a name means, asked once a version, and not again after commits that only changed rows."""
+        names = self._memory.names.get(position.branch_id)
+        if names is None or names.version != position.version:
+            names = self._memory.names[position.branch_id] = Names(position.version, {})
+        found: Found | None = names.found.get(key)
+        if found is None:
+            found = read()
+            if found is not None:
+                names.found[key] = found
+        return found
 
     def tables_named(self, position: Position, database_id: str, names: Iterable[str]) -> dict[str, TableRecord]:
         """Folded name -> live table of that database."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from anabranch.catalog.bitmaps import Blobs
 from anabranch.catalog.engine import Database, Durability
@@ -34,6 +34,13 @@ class Bounded(OrderedDict[Key, Value], Generic[Key, Value]):
             self.popitem(last=False)
 
 
+class Names(NamedTuple):
+    """What names meant on a branch at a version; commits of rows alone carry it on."""
+
+    version: int
+    found: dict[tuple[str, ...], Any]
+
+
 class Memory:
     """What this process remembers; everything in it can be read again."""
 
@@ -42,6 +49,7 @@ class Memory:
         self.heads: Bounded[int, int] = Bounded(10_000)
         self.lineages: Bounded[Position, Lineage] = Bounded(4_096)
         self.schemas: Bounded[tuple[str, int], Schema] = Bounded(10_000)
+        self.names: Bounded[int, Names] = Bounded(256)
         self.states = StateCache()
         self.rewrites: dict[tuple[str, str], Rewrite] = {}
         self.rewrites_at: Bounded[tuple[str, Position], tuple[float, tuple[Rewrite, ...]]] = Bounded(1_024)
