@@ -407,6 +407,15 @@ def test_restore_gives_back_the_order_of_flushes(people):
     assert rows(people, "d.t")[0] == (1, "z", 1)
 
 
+def test_a_branch_that_was_restored_has_nothing_to_merge(people):
+    fork = people.on("dev").version
+    told(people, "INSERT INTO d.t@dev VALUES (1, 't', 1)", "DELETE FROM d.t@dev WHERE id = 2")
+    told(people.on("dev"), f"RESTORE TABLE d.t TO VERSION {fork}")
+    assert status(people, "MERGE BRANCH dev") == {"up to date"}
+    told(people, "INSERT INTO d.t@dev VALUES (2, 't', 2)", "INSERT INTO d.t VALUES (1, 'o', 1)", "MERGE BRANCH dev")
+    assert rows(people, "d.t") == [(1, "o", 1), (2, "t", 2), (3, "c", 3)]
+
+
 # --- schemas and engines ----------------------------------------------------------------------------------------------
 
 
@@ -431,8 +440,27 @@ def test_engines_that_do_not_go_together(lake):
     told(lake, "CREATE BRANCH dev", "ALTER TABLE d.t@dev SET TBLPROPERTIES ('merge-engine' = 'partial-update')")
     told(lake, "INSERT INTO d.t VALUES (1, 'a', 1)")
     assert [(c.kind, c.rule) for c in lake.conflicts("dev")] == [("properties", "engine")]
+    with pytest.raises(MergeConflict, match="merge-engine"):
+        told(lake, "MERGE BRANCH dev RESOLVE USING THEIRS")
+    told(lake, "CREATE BRANCH other", "MERGE BRANCH dev TO other RESOLVE USING OURS")
+    told(lake, "INSERT INTO d.t@other VALUES (1, NULL, 2)")
+    assert rows(lake, "d.t@other") == [(1, None, 2)]
     told(lake, "INSERT INTO d.t@dev VALUES (1, 'a', 1)")
-    assert [(c.kind, c.rule) for c in lake.conflicts("dev")] == [("properties", "engine")]
+    for side in ("OURS", "THEIRS"):
+        with pytest.raises(MergeConflict, match="merge-engine"):
+            told(lake, f"MERGE BRANCH dev RESOLVE USING {side}")
+
+
+def test_set_rows_know_a_column_that_the_merge_unified(partial):
+    told(partial, "ALTER TABLE d.t ADD COLUMN c INT", "INSERT INTO d.t (id, c) VALUES (2, 5)")
+    told(partial, "ALTER TABLE d.t@dev ADD COLUMN q INT", "ALTER TABLE d.t@dev ADD COLUMN c INT")
+    told(partial, "UPDATE d.t@dev SET c = 7, q = 1 WHERE id = 1", "INSERT INTO d.t@dev (id, x) VALUES (1, 3)")
+    told(partial, "MERGE BRANCH dev")
+    told(partial, "INSERT INTO d.t (id, y) VALUES (1, 4)")
+    found = partial.table("d.t").to_arrow().sort_by("id").select(["id", "x", "y", "z", "c", "q"]).to_pylist()
+    assert [tuple(row.values()) for row in found] == [(1, 3, 4, 1, 7, 1), (2, 2, 2, 2, 5, None)]
+    told(partial, "OPTIMIZE d.t")
+    assert partial.table("d.t").to_arrow().sort_by("id").column("c").to_pylist() == [7, 5]
 
 
 def test_keys_of_several_columns_and_types(lake):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from anabranch.branching.keyed_contest import Contest
 from anabranch.branching.keyed_law import Given, Verdict
 from anabranch.branching.keyed_rows import Records, Standing
-from anabranch.engines import KIND, check_change, engine_spec
+from anabranch.engines import KIND, check_change, engine_spec, is_engine_option
 from anabranch.engines.codes import whole
 from anabranch.engines.feed import Mask, Picks
 from anabranch.engines.kinds import NAMES, WRITABLE
@@ -166,3 +166,10 @@ def engine_conflicts(
             words = (str(error), "the options of its own") if side == "ours" else ("the options of its own", str(error))
             found.append(ConflictRecord(table, "properties", "engine", *words))
     return found[:1]
+
+
+def with_engine_of(side: TableRecord, merged: TableRecord) -> TableRecord:
+    """The merged record with one side's options of keyed tables."""
+    others = {name: value for name, value in merged.properties.items() if not is_engine_option(name)}
+    taken = {name: value for name, value in side.properties.items() if is_engine_option(name)}
+    return replace(merged, properties={**others, **taken})

@@ -32,7 +32,7 @@ from anabranch.branching.rows import (
 )
 from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
 from anabranch.branching.settle import chosen, settle
-from anabranch.commands.keyed_conflicts import engine_conflicts
+from anabranch.commands.keyed_conflicts import engine_conflicts, with_engine_of
 from anabranch.commands.keyed_merge import KeyedMerge, as_replay, list_deltas
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.replay_inserts import replay_on, under
@@ -291,7 +291,12 @@ class TableMerger:
                 (self._schema(record), record, bool(side.head.parts))
                 for record, side in ((self.ours, self.mine), (self.theirs, self.other))
             ]
-            made.conflicts += engine_conflicts(self.name, schema, made.record, sides)
+            found = engine_conflicts(self.name, schema, made.record, sides)
+            if found and self.choice is not None:
+                chosen = with_engine_of(self.ours if self.choice == "ours" else self.theirs, made.record)
+                if not engine_conflicts(self.name, schema, chosen, sides):
+                    made.record, found = chosen, []
+            made.conflicts += found
 
     def _merge_keyed(self, made: TableMerge) -> None:
         """By the keyed law: keys are compared, whatever `detect` says."""
