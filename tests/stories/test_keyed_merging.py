@@ -451,6 +451,14 @@ def test_engines_that_do_not_go_together(lake):
             told(lake, f"MERGE BRANCH dev RESOLVE USING {side}")
 
 
+def test_not_null_beside_deletes(people):
+    told(people, "ALTER TABLE d.t ALTER COLUMN v SET NOT NULL", "DELETE FROM d.t WHERE id = 3")
+    told(people, "DELETE FROM d.t@dev WHERE id = 1", "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "MERGE BRANCH dev")
+    assert rows(people, "d.t") == [(2, "b", 2), (4, "d", 4)]
+    told(people, "INSERT INTO d.t@dev VALUES (5, NULL, 5)")
+    assert [(c.rule, c.column) for c in people.conflicts("dev")] == [("A6.3", "v")]
+
+
 def test_set_rows_know_a_column_that_the_merge_unified(partial):
     told(partial, "ALTER TABLE d.t ADD COLUMN c INT", "INSERT INTO d.t (id, c) VALUES (2, 5)")
     told(partial, "ALTER TABLE d.t@dev ADD COLUMN q INT", "ALTER TABLE d.t@dev ADD COLUMN c INT")

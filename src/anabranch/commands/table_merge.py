@@ -43,6 +43,7 @@ from anabranch.execution.fetch import fetch, read_origins
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
+from anabranch.execution.records import gives_null
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position, shared_version
 from anabranch.model.names import qualified
@@ -524,6 +525,9 @@ class TableMerger:
             for column in newly_required(made.schema, written):
                 stored = written.stored_as(column)
                 if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
+                    continue
+                files, keyed = self.session.folder(self.id), bool(made.schema.primary_key)
+                if stored is not None and keyed and not gives_null(files, self.name, part, stored.physical):
                     continue
                 rule = "A6.2" if stored is None else "A6.3"
                 words = ("NOT NULL", f"rows without '{column.label}'")

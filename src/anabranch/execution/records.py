@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, reduce, segment_starts, sort_order
+from anabranch.engines.kinds import adding
 from anabranch.execution.keyed_writer import by_physical
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import search
@@ -20,7 +21,8 @@ from anabranch.keyed.standing import has_kinds, keys_now
 from anabranch.model.part import Part, row_groups
 from anabranch.model.schema import Schema
 from anabranch.storage.arrow_types import arrow_schema
-from anabranch.storage.parquet import open_part, read_groups
+from anabranch.storage.files import Files
+from anabranch.storage.parquet import open_part, read_groups, read_part
 from anabranch.storage.projection import project, stored
 from anabranch.storage.row_ids import bitmap
 
@@ -100,6 +102,19 @@ def rows_at(view: TableView, part: Part, positions: BitMap) -> pa.Table:
         data = file.read_row_group(group, columns=[*names, *marks], use_threads=False)
         pieces.append(data.take(pa.array(here)))
     return _seen(view, part, pa.concat_tables(pieces))
+
+
+def gives_null(files: Files, table: str, part: Part, physical: str) -> bool:
+    """Whether a record gives NULL to a field. Deletes do not, and set rows only to fields that they set."""
+    marks = [KIND, SETS] if has_kinds(part) else []
+    data = read_part(files, part, table, [physical, *marks])
+    null = data.column(physical).is_null().to_numpy()
+    if not marks:
+        return bool(null.any())
+    kinds, lists = data.column(KIND).to_numpy(), data.column(SETS).combine_chunks()
+    setting = np.zeros(len(null), np.bool_)
+    setting[pc.list_parent_indices(lists).to_numpy()[pc.equal(lists.flatten(), physical).to_numpy(False)]] = True
+    return bool((null & (adding(kinds) | setting)).any())
 
 
 def read_records(view: TableView, part: Part) -> Iterator[pa.Table]:
