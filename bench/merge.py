@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Iterator
@@ -9,10 +10,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from context import Context
 from measure import Line, assert_no_spark, child, report
 
 REPEAT = 15
+MERGES = 5
+FEW = 5
 CHANGED = 1_000
 PART = 1_250_000
 
@@ -38,24 +43,51 @@ def run(context: Context) -> Iterator[Line]:
         dry = large[f"{mode} dry"] / large[mode]
         yield Line(f"DRY RUN / the merge, {mode}", dry, 1.0, "×", how)
     yield Line(f"DIFF of 1,000 changed rows in {sizes[1]:,}, with their values", large["diff"], 200.0, "ms", how)
+    yield from _scattered(context)
     tables = context.scaled(1_000)
     context.say(f"merging {tables:,} tables")
     times = child("merge", "tables", context.folder("merge-tables"), tables)
-    yield Line(f"merge of {tables:,} tables with one small change each", times["tables"], 1.0, "s", "once, with fsync")
+    how = f"median of {MERGES}, each on a fresh connection, with fsync"
+    for sides, what in (("theirs", "with one small change each"), ("both", "changed on both sides")):
+        yield Line(f"merge of {tables:,} tables {what}", times[sides], 1.0, "s", how)
+        yield Line(
+            f"DRY RUN / the merge, {tables:,} tables {what}", times[f"{sides} dry"] / times[sides], 1.0, "×", how
+        )
+
+
+def _scattered(context: Context) -> Iterator[Line]:
+    """Rows all over the table, so that every row group holds some of them."""
+    rows = context.rows
+    context.say(f"scattered rows in {rows:,}")
+    times = child("merge", "scattered", context.folder("merge-scattered"), rows)
+    how = f"median of {FEW}, no JVM"
+    everywhere = f"scattered over {rows:,}"
+    for name, what, limit in (
+        ("row", f"MERGE BRANCH, detect = row: 1,000 rows updated on each side, interleaved, {everywhere}", 150.0),
+        ("cell", f"MERGE BRANCH, detect = cell: 1,000 rows updated on each side, interleaved, {everywhere}", 150.0),
+        ("same rows", f"MERGE BRANCH, detect = cell: the same 1,000 rows, other columns, {everywhere}", 150.0),
+        ("same cells", f"MERGE BRANCH, detect = cell: the same 1,000 cells, to equal values, {everywhere}", None),
+        ("diff", f"DIFF of 1,000 updated rows, {everywhere}, with their values", 200.0),
+        ("diff deleted", f"DIFF of 1,000 deleted rows, {everywhere}, with their values", 200.0),
+    ):
+        yield Line(what, times[name], limit, "ms", how)
+
+
+def fill(lake: Any, rows: int, columns: str = "id a b") -> None:
+    """Parts of 1.25 million rows, whatever the number of rows."""
+    names = columns.split()
+    lake.create_database("d")
+    table = lake.create_table("d.t", ", ".join(f"{name} BIGINT" for name in names))
+    for first in range(0, rows, PART):
+        ids = np.arange(first, min(first + PART, rows))
+        table.write(pa.table(dict.fromkeys(names, ids)))
 
 
 def measure_rows(folder: Path, rows: int) -> dict[str, float]:
-    import numpy as np
-    import pyarrow as pa
-
     import anabranch
 
     lake = anabranch.connect(folder)
-    lake.create_database("d")
-    table = lake.create_table("d.t", "id BIGINT, a BIGINT, b BIGINT")
-    for first in range(0, rows, PART):
-        ids = np.arange(first, min(first + PART, rows))
-        table.write(pa.table({"id": ids, "a": ids, "b": ids}))
+    fill(lake, rows)
     times: dict[str, list[float]] = {}
     for number in range(REPEAT):
         for mode in ("file", "row", "cell"):
@@ -76,21 +108,67 @@ def measure_rows(folder: Path, rows: int) -> dict[str, float]:
     return {name: 1000 * median(found) for name, found in times.items()}
 
 
+def measure_scattered(folder: Path, rows: int) -> dict[str, float]:
+    import anabranch
+    from anabranch.options import Limits
+
+    # Finding the rows is not what is measured, so it may read the whole table in this process.
+    lake = anabranch.connect(folder, limits=Limits(local_work=1 << 40))
+    fill(lake, rows)
+    times: dict[str, list[float]] = {}
+
+    def some(remainder: int) -> str:
+        """A thousand rows, evenly all over the table."""
+        return f"id * 7919 % {rows // CHANGED} = {remainder}"
+
+    numbers = itertools.count()
+
+    def merged(name: str, detect: str, ours: tuple[str, int], theirs: tuple[str, int]) -> None:
+        number = next(numbers)
+        sides = [lake.create_branch(f"ours-{number}"), lake.create_branch(f"theirs-{number}")]
+        for side, (column, remainder) in zip(sides, (ours, theirs), strict=True):
+            if side.table("d.t").update({column: f"{column} + 1"}, some(remainder)) != CHANGED:
+                raise AssertionError("the rows were meant to be a thousand")
+        _timed(times, name, lambda: sides[0].merge(sides[1].branch, detect=detect))
+
+    for number in range(FEW):
+        merged("row", "row", ("b", number), ("a", number + 1))
+        merged("cell", "cell", ("b", number), ("a", number + 1))
+        merged("same rows", "cell", ("b", number), ("a", number))
+        merged("same cells", "cell", ("a", number), ("a", number))
+        updated, deleted = lake.create_branch(f"updated-{number}"), lake.create_branch(f"deleted-{number}")
+        updated.table("d.t").update({"a": "a + 1"}, some(number))
+        deleted.table("d.t").delete(some(number))
+        _timed(times, "diff", lambda b=updated: lake.diff("main", b.branch, table="d.t"))
+        _timed(times, "diff deleted", lambda b=deleted: lake.diff("main", b.branch, table="d.t"))
+    assert_no_spark()
+    return {name: 1000 * median(found) for name, found in times.items()}
+
+
 def measure_tables(folder: Path, tables: int) -> dict[str, float]:
+    """Seconds of merges into branches that are as `main` was, and as `ours` is; a connection remembers what it read."""
     import anabranch
 
     lake = anabranch.connect(folder, durability="process")
     lake.create_database("d")
     for number in range(tables):
         lake.create_table(f"d.t{number}", "id BIGINT").write({"id": [1]})
-    dev = lake.create_branch("dev")
+    dev, ours = lake.create_branch("dev"), lake.create_branch("ours")
     for number in range(tables):
         dev.table(f"d.t{number}").write({"id": [2]})
+        ours.table(f"d.t{number}").write({"id": [3]})
+    for number in range(MERGES):
+        lake.create_branch(f"theirs-{number}", "main")
+        lake.create_branch(f"both-{number}", "ours")
     lake.close()
-    lake = anabranch.connect(folder)
     times: dict[str, list[float]] = {}
-    _timed(times, "tables", lambda: lake.merge("dev"))
-    return {"tables": times["tables"][0]}
+    for number in range(MERGES):
+        for sides in ("theirs", "both"):
+            for name, dry in ((f"{sides} dry", True), (sides, False)):
+                with anabranch.connect(folder) as lake:
+                    into = lake.on(f"{sides}-{number}")
+                    _timed(times, name, lambda b=into, d=dry: b.merge("dev", dry_run=d))
+    return {name: median(found) for name, found in times.items()}
 
 
 def _timed(times: dict[str, list[float]], name: str, work: Any) -> None:
@@ -100,5 +178,5 @@ def _timed(times: dict[str, list[float]], name: str, work: Any) -> None:
 
 
 if __name__ == "__main__":
-    measure = measure_rows if sys.argv[1] == "rows" else measure_tables
-    report(measure(Path(sys.argv[2]), int(sys.argv[3])))
+    measures = {"rows": measure_rows, "scattered": measure_scattered, "tables": measure_tables}
+    report(measures[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3])))

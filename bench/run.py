@@ -20,9 +20,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import appends
 import branches
 import data
 import delete
+import depth
+import dolt
+import huge
+import keyed_kernels
 import load
 import machine
 import memory
@@ -35,6 +40,8 @@ import to_arrow
 from context import Context
 from measure import Line
 
+import keyed
+
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 DOCS = HERE.parent / "docs" / "benchmarks.md"
@@ -43,14 +50,20 @@ BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 SUBJECTS: dict[str, Callable[[Context], Iterator[Line]]] = {
     "startup": startup.run,
     "small_writes": small_writes.run,
+    "appends": appends.run,
     "branches": branches.run,
     "merge": merge.run,
+    "keyed_kernels": keyed_kernels.run,
+    "huge": huge.run,
+    "dolt": dolt.run,
     "memory": memory.run,
     "load": load.run,
     "scan": scan.run,
     "delete": delete.run,
     "to_arrow": to_arrow.run,
+    "depth": depth.run,
     "planning": planning.run,
+    "keyed": keyed.run,
 }
 """In the order in which they run: what measures milliseconds comes before a JVM is there."""
 

@@ -251,4 +251,8 @@ class CommitConflict(Conflict):
 
 
 class MergeConflict(Conflict):
-    """Two branches changed the same thing."""
+    """Two branches changed the same thing. `passing`: another `detect` under which nothing conflicts, if any."""
+
+    def __init__(self, message: str, conflicts: Sequence[Any] = (), passing: str | None = None) -> None:
+        super().__init__(message, conflicts)
+        self.passing = passing

@@ -119,6 +119,20 @@ class Lake:
 
         return run(self._session, text, args, frames)
 
+    # --- options ------------------------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The lake's options, set or by default. They hold on all branches, for tables that do not have them."""
+        return commands.options.lake_options(self._session)
+
+    def set_options(self, options: Mapping[str, str]) -> None:
+        commands.options.set_options(self._session, options)
+
+    def unset_options(self, names: Sequence[str]) -> None:
+        """Back to the defaults."""
+        commands.options.unset_options(self._session, names)
+
     # --- branches and tags --------------------------------------------------------------------------------------------
 
     def on(self, branch: str) -> Lake:
@@ -189,21 +203,29 @@ class Lake:
         detect: str | None = None,
         resolve: str | None = None,
         resolve_tables: Mapping[str, str] | None = None,
+        resolutions: Mapping[str, Any] | None = None,
         dry_run: bool = False,
     ) -> MergeReport:
         """Merges a branch, a tag or `branch@version` into this branch, or `into` another, as one commit.
 
-        Raises MergeConflict with `.conflicts` if the law does not allow it; `dry_run` reports them instead.
+        Raises MergeConflict with `.conflicts` if the law does not allow it; `dry_run` reports them instead. `resolve`
+        ('ours' or 'theirs') settles all conflicts, `resolve_tables` those of one table, and `resolutions` goes row by
+        row: table -> rows (Arrow, pandas, dicts) with `_row_id`, as a conflict's `row` says, and all columns as they
+        shall be after the merge, or with `_kind` = '-D' for a row that shall be gone. Tables with resolutions are
+        compared by row.
         """
-        from anabranch.commands.asked import check_tables, wishes
+        from anabranch.commands.asked import side_of, tables_of, wishes
         from anabranch.commands.merge_branch import merge_branch
+        from anabranch.commands.resolutions import Given
         from anabranch.sql.declare import table_parts
 
         on = self if into is None else self.on(into)
-        named = {table_parts(name): side for name, side in (resolve_tables or {}).items()}
-        asked = wishes(detect, resolve, {qualified(*parts): side for parts, side in named.items()})
-        check_tables(on._session, theirs, list(named))
-        return merge_branch(on._session, theirs, asked, dry_run=dry_run)
+        sides = {
+            table_parts(name): side_of(f"resolve of {name}", side) for name, side in (resolve_tables or {}).items()
+        }
+        rows = {table_parts(name): Given.of(name, data) for name, data in (resolutions or {}).items()}
+        tables, given = tables_of(on._session, theirs, sides), tables_of(on._session, theirs, rows)
+        return merge_branch(on._session, theirs, wishes(detect, resolve, tables, given), dry_run=dry_run)
 
     def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> list[ConflictRecord]:
         """Every conflict that a merge would meet; none if it would pass."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.errors import InvalidOption, UnknownOption, nearest
+from anabranch.errors import InvalidOption, Refused, UnknownOption, nearest
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,18 @@ TABLE_OPTIONS: dict[str, Option] = {
     for option in (
         Option(
             "aggregation.remove-record-on-delete", "false", "Whether -D removes the row of an aggregation.", _SWITCH
+        ),
+        Option(
+            "changelog-producer",
+            "none",
+            "What `changes` of a keyed table are made of.",
+            ("none", "input", "lookup", "full-compaction"),
+        ),
+        Option(
+            "changelog-producer.row-deduplicate",
+            "false",
+            "Whether `changes` leave out updates that change nothing.",
+            _SWITCH,
         ),
         Option("fields.default-aggregate-function", "", "The function of fields that name none."),
         Option("ignore-delete", "false", "Whether writes drop -D and -U.", _SWITCH),
@@ -74,6 +86,7 @@ TABLE_OPTIONS: dict[str, Option] = {
         Option(
             "partial-update.remove-record-on-sequence-group", "", "The sequence fields on which -D removes the row."
         ),
+        Option("primary-key.nullable", "false", "Whether NULL may be the value of a key column.", _SWITCH),
         Option("rowkind.field", "", "The column that holds each row's kind: '+I', '-U', '+U' or '-D'."),
         Option("sequence.field", "", "The columns that order the records of a key, before their arrival does."),
         Option(
@@ -121,9 +134,22 @@ def _known_names(name: str) -> list[str]:
     return [*TABLE_OPTIONS, *(f"fields.{field}.{suffix}" for suffix in FIELD_OPTIONS)]
 
 
-def option(properties: Mapping[str, str], name: str) -> str:
-    """The value of an option, or its default."""
-    return properties.get(name, TABLE_OPTIONS[name].default)
+LAKE_OPTIONS: dict[str, Option] = {name: TABLE_OPTIONS[name] for name in ("merge.detect",)}
+"""Those that a lake may have for all tables which do not have them themselves."""
+
+
+def option(properties: Mapping[str, str], name: str, lake: Mapping[str, str] | None = None) -> str:
+    """The value of an option: the table's, else the lake's, else its default."""
+    return properties.get(name) or (lake or {}).get(name) or TABLE_OPTIONS[name].default
+
+
+def checked_lake_option(name: str) -> Option:
+    """The option of that name, if a lake may have it."""
+    if name in TABLE_OPTIONS and name not in LAKE_OPTIONS:
+        raise Refused(f"'{name}' is an option of tables alone: ALTER TABLE … SET TBLPROPERTIES ('{name}' = '…').")
+    if name not in LAKE_OPTIONS:
+        raise UnknownOption(name, LAKE_OPTIONS)
+    return LAKE_OPTIONS[name]
 
 
 def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:

@@ -99,6 +99,8 @@ class Table:
 
         table = self._open()
         key = table.schema.primary_key
+        if not key:
+            raise Refused(f"table '{table.name}' has no primary key to look up. Use to_arrow(where=…).")
         if len(key) == 1 and isinstance(keys, (list, tuple)) and not any(isinstance(k, Mapping) for k in keys):
             keys = {table.schema.physical(key[0]).label: list(keys)}  # type: ignore[union-attr]
         return lookup(self._session, table, arrow_table(keys, table.schema), columns)

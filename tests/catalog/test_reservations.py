@@ -43,6 +43,7 @@ def test_names_are_never_given_twice(catalog: Catalog) -> None:
 
 def test_reserved_and_odd_names(catalog: Catalog) -> None:
     assert catalog.reserve_names("t", ["slot", "SLOT", "_row_id"]) == ["slot_2", "SLOT_3", "_row_id_2"]
+    assert catalog.reserve_names("t", ["_tmp_metadata_row_index"]) == ["_tmp_metadata_row_index_2"]
     odd = ["STRASSE", "straße", "'; DROP TABLE counter; --", "日本", "%s", "x" * 255]
     assert catalog.reserve_names("t", odd) == [odd[0], "straße_2", *odd[2:]]
 

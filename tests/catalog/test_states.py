@@ -83,7 +83,7 @@ def test_own_commits_are_not_read_back(writer: Writer, monkeypatch: pytest.Monke
     catalog.state(writer.head, "t")
     child = writer.fork("child")
     head = child.rows("t", placed=[part(2)], killed={1: [4]})
-    monkeypatch.setattr(catalog, "_folded", lambda start, at, new: pytest.fail("read back") if new else start)
+    monkeypatch.setattr(catalog, "_events", lambda tables, new: pytest.fail("read back") if new else ({}, {}))
     assert seen(catalog.state(head, "t")) == ([1, 2], {1: [4]})
 
 
@@ -93,8 +93,8 @@ def test_only_what_is_new_is_read(writer: Writer, reopen: Reopen, monkeypatch: p
     reader = reopen()
     old = reader.state(writer.head, "t")
     read = []
-    folded = reader._folded
-    monkeypatch.setattr(reader, "_folded", lambda start, at, new: read.extend(new) or folded(start, at, new))
+    events = reader._events
+    monkeypatch.setattr(reader, "_events", lambda tables, new: read.extend(new) or events(tables, new))
     writer.commit()
     assert reader.state(writer.head, "t").parts is old.parts
     writer.rows("t", placed=[part(6)])

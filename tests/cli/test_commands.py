@@ -232,3 +232,15 @@ def test_a_catalog_in_postgresql(cli: Cli, tmp_path: Path, fresh_postgres_url: s
     assert cli(*there, "init", "--json").json["created"] is False
     assert cli(*there, "sql", "-c", "CREATE DATABASE p").code == 0
     assert [commit["operation"] for commit in cli("log", *there, "--json").json] == ["CREATE DATABASE", "create lake"]
+
+
+def test_config(cli: Cli) -> None:
+    assert cli("config", "merge.detect").out == "file\n"
+    assert cli("config", "merge.detect", "row").out == "row\n"
+    assert cli("config").lines[-1].split()[:2] == ["merge.detect", "row"]
+    assert cli("config", "--json").json == {"merge.detect": "row"}
+    assert cli("config", "--unset", "merge.detect", "--json").json == {"merge.detect": "file"}
+    assert "Did you mean 'merge.detect'" in cli("config", "merge.detct", "row").err
+    assert cli("config", "merge.detect", "rows").code == 1
+    assert cli("config", "nope").code == 1
+    assert cli("config", "merge.detect", "--unset", "merge.detect").code == 2

@@ -1,9 +1,12 @@
 """merge, conflicts, diff, cherry-pick, revert and the graph: what a person reads, and what a program gets."""
 
 import json
+from datetime import date, datetime, timezone
+from decimal import Decimal
 
 import pytest
 
+import anabranch
 from tests.cli.conftest import Cli
 
 
@@ -104,8 +107,6 @@ def test_two_tables_of_one_name_need_a_rename(cli: Cli) -> None:
 )
 @pytest.mark.parametrize("how", ["--resolve={side}", "--resolve-table=d.t={side}"])
 def test_a_conflict_is_resolved(at_odds: Cli, folder, side: str, expected: list, how: str) -> None:
-    import anabranch
-
     assert at_odds("merge", "dev", how.format(side=side)).code == 0
     with anabranch.connect(folder, create=False) as lake:
         found = lake.table("d.t").to_arrow().sort_by("id").to_pylist()
@@ -143,6 +144,71 @@ def test_many_columns_show_only_those_that_differ(cli: Cli) -> None:
     sql(cli, "UPDATE d.w SET c7 = 1", "UPDATE d.w@dev SET c7 = 2, c9 = 3")
     lines = [line.split() for line in cli("conflicts", "dev", "--detect", "cell").lines]
     assert lines[1:] == [["base", "ours", "theirs"], ["*", "c7", "0", "1", "2"], ["c9", "0", "0", "3"]]
+
+
+# --- resolutions ------------------------------------------------------------------------------------------------------
+
+
+def test_conflicts_are_resolved_row_by_row_from_what_they_show(at_odds: Cli, tmp_path, folder) -> None:
+    ran = at_odds("merge", "dev", "--detect", "row")
+    assert "anabranch merge dev --resolutions FILE" in ran.err
+    shown = {record["rule"]: record for record in at_odds("conflicts", "dev", "--detect", "row", "--json").json}
+    both, lost = shown["update/update"], shown["update/delete"]
+    rows = [{**both["theirs"], "_row_id": both["row"], "v": "mine"}, {"_row_id": lost["row"], "_kind": "-D"}]
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps({"d.t": rows[:1]}))
+    ran = at_odds("merge", "dev", "--resolutions", str(file))
+    assert (ran.code, "1 conflict." in ran.err) == (3, True)
+    file.write_text(json.dumps({"d.t": rows}))
+    assert at_odds("merge", "dev", "--resolutions", str(file)).code == 0
+    with anabranch.connect(folder, create=False) as lake:
+        assert lake.table("d.t").to_arrow().sort_by("id").to_pylist() == [{"id": 2, "v": "mine"}, {"id": 3, "v": "c"}]
+
+
+def test_values_that_json_has_no_word_for(cli: Cli, tmp_path, folder) -> None:
+    columns = (
+        "n INT, d DATE, t TIMESTAMP, p DECIMAL(10,2), b BINARY, f DOUBLE, a ARRAY<DATE>, s STRUCT<x: DECIMAL(5,1)>"
+    )
+    with anabranch.connect(folder, create=False) as lake:
+        lake.sql(f"CREATE TABLE d.v ({columns}, m MAP<DATE, BIGINT>)")
+        row = {"n": 1, "d": date(2026, 1, 2), "t": datetime(2026, 1, 2, 3, tzinfo=timezone.utc), "p": Decimal("1.50")}
+        row |= {"b": b"\xca\xfe", "f": float("inf"), "a": [date(2026, 1, 3)], "s": {"x": Decimal("2.5")}}
+        lake.table("d.v").write([row | {"m": [(date(2026, 1, 4), 7)]}])
+        lake.sql("CREATE BRANCH dev")
+        expected = lake.table("d.v").to_arrow().drop_columns("n")
+    sql(cli, "UPDATE d.v SET n = 2", "UPDATE d.v@dev SET n = 3")
+    (conflict,) = cli("conflicts", "dev", "--detect", "row", "--json").json
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps({"d.v": [{**conflict["ours"], "n": 4, "_row_id": conflict["row"]}]}))
+    ran = cli("merge", "dev", "--resolutions", str(file))
+    assert ran.code == 0, ran.err
+    with anabranch.connect(folder, create=False) as lake:
+        found = lake.table("d.v").to_arrow()
+    assert found["n"].to_pylist() == [4]
+    assert found.drop_columns("n").equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "cannot be read"),
+        ("{", "cannot be read"),
+        ("[]", "no JSON object of tables"),
+        ('{"d.t": 5}', "no JSON object of tables"),
+        ('{"d.t": [5]}', "no JSON object of tables"),
+        ('{"d.nope": []}', "table 'd.nope' does not exist"),
+        ('{"d.t": [{"_row_id": 5, "id": 1, "v": "x"}]}', "row 5 of table 'd.t' does not conflict"),
+        ('{"d.t": [{"_row_id": 5, "id": 1, "w": "x"}]}', "'v' is missing"),
+    ],
+)
+def test_resolutions_that_cannot_be(at_odds: Cli, tmp_path, text: str | None, said: str) -> None:
+    file = tmp_path / "rows.json"
+    if text is not None:
+        file.write_text(text)
+    ran = at_odds("merge", "dev", "--resolve", "ours", "--resolutions", str(file))
+    assert ran.code != 0
+    assert said in ran.err
+    assert at_odds("log", "--json").json[0]["version"] == 6
 
 
 # --- diff -------------------------------------------------------------------------------------------------------------
@@ -189,6 +255,7 @@ def test_cherry_pick_and_revert(apart: Cli, ids) -> None:
 def test_a_pick_that_conflicts(at_odds: Cli) -> None:
     ran = at_odds("cherry-pick", "dev@5")
     assert ran.code == 3
+    assert ran.err.startswith("anabranch: error: 'dev@5' cannot be picked onto 'main': 1 conflict.")
     assert "anabranch cherry-pick dev@5 --resolve ours" in ran.err
     assert at_odds("cherry-pick", "dev@5", "--resolve", "theirs").code == 0
 
@@ -240,3 +307,11 @@ def test_mistakes(apart: Cli, words: list[str], code: int, said: str) -> None:
     ran = apart(*words)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
+
+
+def test_the_history_of_a_table_that_came_by_a_merge_names_the_branches(apart: Cli) -> None:
+    sql(apart, "CREATE TABLE d.new@dev (a INT)", "MERGE BRANCH dev")
+    lines = [line.split() for line in apart("history", "d.new").lines]
+    assert [(line[1], line[5]) for line in lines] == [("main", "MERGE"), ("dev", "CREATE")]
+    assert [record["branch"] for record in apart("history", "d.new", "--json").json] == ["main", "dev"]
+    assert apart("history", "d.t").lines[0].split()[4:6] == ["MERGE", "BRANCH"]

@@ -123,11 +123,9 @@ def test_table_without_retracts_in_other_commits(case: dict[str, Any], at_once: 
 
 @cases("config_error")
 def test_config_error(case: dict[str, Any]) -> None:
+    key, options = case["primary_key"], case["options"]
     with pytest.raises(OptionConflict):
-        if case["primary_key"]:
-            Records(case["schema"], case["primary_key"], case["options"])
-        else:
-            check_unkeyed(case["options"])
+        Records(case["schema"], key, options) if key else check_unkeyed(options)
 
 
 @pytest.mark.parametrize(

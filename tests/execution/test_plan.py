@@ -42,8 +42,9 @@ def plan_for(sizes, dead=()):
     [
         ([5, 5], [0], Limits(small_part=10, local_scan=10), [0, 1], [], [], []),
         ([5, 6], [0], Limits(small_part=10, local_scan=10), [], [0, 1], [], []),
-        ([9, 10, 11], [], Limits(small_part=10, local_scan=10), [], [0], [1, 2], []),
-        ([9, 10, 11], [0, 2], Limits(small_part=10, local_scan=10), [], [0], [1], [2]),
+        ([9, 10, 11], [], Limits(small_part=10, local_scan=10), [0], [], [1, 2], []),
+        ([9, 10, 11], [0, 2], Limits(small_part=10, local_scan=10), [0], [], [1], [2]),
+        ([9, 9, 10, 11], [1, 3], Limits(small_part=10, local_scan=10), [], [0, 1], [2], [3]),
         ([], [], Limits(local_scan=-1), [], [], [], []),
     ],
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 
 import anabranch
-from anabranch.execution import masks
+from anabranch.execution import masks, spark_scan
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import read_table
@@ -75,11 +76,25 @@ def test_row_ids(spark, opened, sources, way, state):
 
 @pytest.mark.parametrize("state", ["few_dead", "many_dead", "updated"])
 def test_masks_in_chunks(spark, opened, sources, monkeypatch, state):
-    monkeypatch.setattr(masks, "WHOLE_LIMIT", -1)
+    monkeypatch.setattr(masks, "FLAT_LIMIT", -1)
     monkeypatch.setattr(masks, "CHUNK_BITS", 7)
     plan = plan_of(opened(WAYS["native"]), sources[state])
     frame = scan_frame(spark, plan, WAYS["native"], ids=True)
     assert rows(frame.toArrow()) == rows(read_table(plan, ids=True))
+
+
+def test_masks_of_slots_far_apart(spark, opened, sources, monkeypatch):
+    monkeypatch.setattr(masks, "SLOT_SPAN", 1)
+    plan = plan_of(opened(WAYS["native"]), sources["many_dead"])
+    frame = scan_frame(spark, plan, WAYS["native"], ids=True)
+    assert rows(frame.toArrow()) == rows(read_table(plan, ids=True))
+
+
+def test_a_reader_without_row_positions_is_an_error(spark, opened, sources, monkeypatch):
+    monkeypatch.setattr(spark_scan, "ROW_INDEX", "_no_such_column")
+    plan = plan_of(opened(WAYS["native"]), sources["few_dead"])
+    with pytest.raises(PySparkException, match="does not fill _no_such_column"):
+        scan_frame(spark, plan, WAYS["native"]).toArrow()
 
 
 SIZES = (300_000, 140_000)
@@ -111,11 +126,11 @@ def in_splits(conf):
     conf("spark.sql.files.openCostInBytes", "0")
 
 
-@pytest.mark.parametrize("chunked", [False, True], ids=["whole", "chunked"])
+@pytest.mark.parametrize("chunked", [False, True], ids=["flat", "chunked"])
 @pytest.mark.usefixtures("in_splits")
 def test_row_ids_over_row_groups_and_splits(spark, large, monkeypatch, chunked):
     if chunked:
-        monkeypatch.setattr(masks, "WHOLE_LIMIT", -1)
+        monkeypatch.setattr(masks, "FLAT_LIMIT", -1)
     plan = plan_scan(large)
     assert max(len(row_groups(part)) for part in plan.parts) == 3
     frame = scan_frame(spark, plan, WAYS["native"], ids=True)

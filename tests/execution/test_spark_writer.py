@@ -46,6 +46,7 @@ def no_jobs(monkeypatch):
 
     for name in ("mapInArrow", "toArrow", "collect"):
         monkeypatch.setattr(DataFrame, name, lambda *_: pytest.fail("a job was started"))
+    monkeypatch.setattr(DataFrame, "write", property(lambda _: pytest.fail("a job was started")))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from anabranch.errors import (
     InvalidOption,
     NotFound,
     NullViolation,
+    OptionConflict,
     Refused,
     SchemaError,
     SqlError,
@@ -63,6 +64,7 @@ STATEMENTS = [
     # options
     ("CREATE TABLE d.u (a INT) TBLPROPERTIES ('write.compresion' = 'zstd')", UnknownOption, "'write.compression'"),
     ("CREATE TABLE d.u (a INT) TBLPROPERTIES ('write.nothing' = '1')", UnknownOption, "write.nothing"),
+    ("CREATE TABLE d.u (a INT) TBLPROPERTIES ('merge-engine' = 'first-row')", OptionConflict, "no primary key"),
     ("ALTER TABLE d.t SET TBLPROPERTIES ('write.compression' = 'zip')", InvalidOption, "zip", "zstd"),
     # names that are taken, reserved or impossible
     ("CREATE DATABASE D", AlreadyExists, "'D'"),

@@ -164,6 +164,49 @@ def test_a_full_disk_commits_nothing_and_leaves_no_file(folder, write):
         assert one(lake, "d.one") == [1, 2]
 
 
+FULL_FOR_SPARK = """
+import os, resource, sys
+from pathlib import Path
+import anabranch
+from anabranch.errors import StorageFull
+
+with anabranch.connect(sys.argv[1], create=False) as lake:
+    lake.spark.sparkContext.setLogLevel("OFF")
+    lake.sql("INSERT INTO d.one SELECT 1")  # the JVM unpacks its codecs when it first writes
+    version, own = lake.version, str(os.getpid())
+    (jvm,) = [
+        int(stat.parent.name)
+        for stat in Path("/proc").glob("[0-9]*/stat")
+        if "(java)" in (text := stat.read_text()) and text.rpartition(")")[2].split()[1] == own
+    ]
+    for size in (1000, 300_000):
+        resource.prlimit(jvm, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        try:
+            lake.sql("INSERT INTO d.one SELECT CAST(hash(id) AS INT) FROM range(0, 500000, 1, 2)")
+        except StorageFull as error:
+            assert "Nothing was committed" in str(error) and "File too large" in str(error), error
+        else:
+            raise SystemExit(f"no error with {size} bytes")
+        finally:
+            resource.prlimit(jvm, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert lake.version == version
+    lake.sql("INSERT INTO d.one SELECT 2")
+print("done")
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits another process")
+def test_a_disk_that_is_full_for_spark_commits_nothing_and_leaves_no_file(folder):
+    before = files(folder)
+    assert run(FULL_FOR_SPARK, folder) == "done\n"
+    assert len(files(folder)) == len(before) + 2
+    assert not list((folder / "data").glob("*/_*"))
+    with anabranch.connect(folder, create=False) as lake:
+        assert one(lake, "d.one") == [1, 2]
+
+
 FULL_CATALOG = """
 import os, resource, sys
 import anabranch

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.keyed.key_columns import key_columns
-from anabranch.keyed.sequences import later, sequences
+from anabranch.keyed import superseded as superseded_module
+from anabranch.keyed.key_columns import KeyColumns, key_columns
+from anabranch.keyed.keys import sort_indices
+from anabranch.keyed.sequences import ascending, later, sequences
 from anabranch.keyed.superseded import Keep, PartRows, Superseded, all_contested, superseded
 from tests.keyed.some_keys import VALUES, arrays, order, some_types_and_rows
 
@@ -68,7 +70,9 @@ def test_superseded_as_told(keep, data):
     types, parts, ranked = data.draw(some_parts(keep))
     rows = [part_rows(part, types, ranked) for part in parts]
     expected, several = naive(parts, keep, types)
-    state = superseded(rows, keep)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(superseded_module, "_SMALL", data.draw(st.sampled_from([0, 1 << 16])))  # in groups, or in one
+        state = superseded(rows, keep)
     assert masked(state) == expected
 
     cut = data.draw(st.integers(0, len(rows)))
@@ -121,3 +125,5 @@ def test_sequences_order_nulls_first(type_, data, descending):
     ones, others = zip(*((a, b) for a in range(len(values)) for b in range(len(values))), strict=True)
     above = later(found.take(np.array(ones)), found.take(np.array(others)))
     assert above.tolist() == [before(b, a) for a, b in zip(ones, others, strict=True)]
+    ranked = sort_indices(KeyColumns((), tuple(ascending(found)))).tolist()
+    assert not any(before(b, a) for a, b in pairwise(ranked))

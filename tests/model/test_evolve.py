@@ -172,13 +172,19 @@ def test_the_last_column_stays():
 @pytest.mark.parametrize("kind", ["primary_key", "partitioned_by"])
 def test_key_and_partition_columns_stay(kind):
     keyed = schema("k:int; v:int", **{kind: ("k",)})
-    for change in (drop("k"), widen("k", "bigint"), nullable("k", True)):
+    for change in (drop("k"), nullable("k", True)):
         with pytest.raises(Refused, match="'k' is"):
             change(keyed)
     renamed = rename("k", "key")(keyed)
     assert getattr(renamed, kind) == ("k",)
     assert shown(renamed) == "key:int~k; v:int"
     drop("v")(schema("k:int; v:int; w:int", **{kind: ("k",)}))
+
+
+def test_a_key_may_widen_but_a_partition_column_stays():
+    assert shown(widen("k", "bigint")(schema("k:int; v:int", primary_key=("k",)))) == "k:bigint; v:int"
+    with pytest.raises(Refused, match="'k' is"):
+        widen("k", "bigint")(schema("k:int; v:int", primary_key=("k",), partitioned_by=("k",)))
 
 
 def test_widening_keeps_the_physical_names_of_fields():

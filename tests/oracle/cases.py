@@ -989,3 +989,84 @@ story(
     f"{DEV}; MERGE BRANCH exp; {MAIN}; {INSERT_7}; MERGE BRANCH dev WITH (detect = 'row')",
     tables=left(_3, _4),
 )
+REVERTED = f"{DEV}; {update(1, 'a = 11')}; {PUSH}; REVERT main@11; {DEV}"
+story(
+    "a row that ours reverted and theirs updated again",
+    f"{REVERTED}; {update(1, 'a = 12')}; {PUSH} WITH (detect = 'row')",
+    conflict="update/update",
+)
+story(
+    "a row that ours reverted and theirs updated again, resolved: it is there once",
+    f"{REVERTED}; {update(1, 'a = 12')}; {MAIN}; {THEIRS_WINS}",
+    tables=left("1 12 0 0", _2, _3, _4),
+)
+story("a row that ours reverted and theirs deleted", f"{REVERTED}; {delete(1)}; {PUSH}", tables=left(_2, _3, _4))
+story(
+    "a row that theirs reverted and ours updated again",
+    f"{DEV}; {update(1, 'a = 11')}; {PUSH}; {DEV}; REVERT dev@11; {MAIN}; {update(1, 'a = 12')}; {THEIRS_WINS}",
+    tables=left(_1, _2, _3, _4),
+)
+for _merge, _rows in ((OURS_WINS, (_1, _2, _3, _4)), (THEIRS_WINS, ("1 - 0 0", _2, _3, _4, "5 - 0 0"))):
+    case(
+        f"{_merge}: NOT NULL on ours, rows without it on theirs",
+        theirs="UPDATE d.t SET a = NULL WHERE k = 1; INSERT INTO d.t (k, a, b, p) VALUES (5, NULL, 0, 0)",
+        ours="ALTER TABLE d.t ALTER COLUMN a SET NOT NULL",
+        merge=_merge,
+        tables=left(*_rows),
+    )
+NEUTRAL = "UPDATE d.t SET a = a + 0"
+story(
+    "an update that changes no value is up to date under row",
+    f"{DEV}; {NEUTRAL}; {MAIN}; MERGE BRANCH dev WITH (detect = 'row')",
+    tables=rows(),
+    version=10,
+)
+story("an update that changes no value is a change under file", f"{DEV}; {NEUTRAL}; {PUSH}", tables=rows(), version=11)
+story(
+    "an update that changes no value reaches no insert",
+    f"{DEV}; {NEUTRAL}; {MAIN}; {new(7)}; MERGE BRANCH dev WITH (detect = 'cell')",
+    tables=rows(7),
+)
+story(
+    "a row that theirs inserted and updated, beside updates without effect",
+    f"{DEV}; {new(5)}; {NEUTRAL}; {MAIN}; {update(1, 'a = 12')}; MERGE BRANCH dev WITH (detect = 'row')",
+    tables=left("1 12 0 0", _2, _3, _4, "5 50 0 0"),
+)
+for _what in ("RENAME TO d.u", "ADD COLUMN c INT", "RENAME COLUMN a TO x"):
+    story(
+        f"a pick of one's own CREATE TABLE after {_what}",
+        f"ALTER TABLE d.t {_what}; CHERRY PICK main@2",
+        version=11,
+    )
+story(
+    "overwritten, and restored to before the insert: deleted",
+    f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {OVER_0}; RESTORE TABLE d.t TO VERSION 2; {PUSH}",
+    conflict="A1",
+)
+story(
+    "a revert of something else leaves an overwrite standing",
+    f"{DEV}; {OVER_0}; INSERT INTO d.t (k, a, p) VALUES (8, 80, 1); REVERT dev@12; {MAIN}; {new(7)}; {PUSH}",
+    tables=left(_3, _4, "6 60 0 0"),
+)
+WIDEN = "ALTER TABLE d.e ALTER COLUMN s TYPE INT"
+story(
+    "revert of a widening",
+    f"{WIDEN}; REVERT main@11; INSERT INTO d.e (k, s) VALUES (1, 1)",
+    tables={"d.e": "k s | 1 1"},
+)
+story(
+    "revert of a merge that widened",
+    f"{DEV}; {WIDEN}; INSERT INTO d.e (k, s) VALUES (1, 1); {MAIN}; INSERT INTO d.e (k, s) VALUES (2, 2); {PUSH};"
+    "REVERT main@12",
+    tables={"d.e": "k s | 2 2"},
+)
+story(
+    "wide rows for a column that was narrowed again",
+    f"{DEV}; {WIDEN}; {PUSH}; REVERT main@11; {DEV}; INSERT INTO d.e (k, s) VALUES (1, 1); {PUSH}",
+    conflict="A6.1",
+)
+story(
+    "restored and overwritten on theirs, updated on ours: overwritten, so a revert of the update has nothing to undo",
+    f"{DEV}; RESTORE TABLE d.t TO VERSION 2; {OVER_0}; {MAIN}; {update(1, 'a = 11')}; {PUSH}; REVERT main@11",
+    tables=left("6 60 0 0"),
+)

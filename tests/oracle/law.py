@@ -253,7 +253,8 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
     def row(old: Row | None) -> Row | None:
         if old is not None and id(old) not in done:
             values = {ids.get(key, key): value for key, value in old.values.items()}
-            done[id(old)] = replace(old, values=values, write=write(old.write), before=row(old.before))
+            types = {ids.get(key, key): type_ for key, type_ in old.types.items()}
+            done[id(old)] = replace(old, values=values, write=write(old.write), before=row(old.before), types=types)
         return old and done[id(old)]
 
     rows = {origin: row(old) for origin, old in table.rows.items()}
@@ -382,9 +383,31 @@ class TableMerge:
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
         self.apply_overwrites(table)
-        for row in table.alive:  # A6.2, A6.3
-            if any(not column.nullable and row.read(column) is None for column in table.columns):
+        for column in [column for column in table.columns if not column.nullable]:  # A6.2, A6.3
+            lacking = [row for row in table.alive if row.read(column) is None]
+            if lacking and self.how.resolve:
+                self.resolve_lack(table, column, lacking)
+            elif lacking:
                 self.conflict("A6.3")
+
+        for column in table.columns:  # a RESTORE or REVERT undid a widening, and rows are there of the wider type
+            written = {row.types.get(column.id, column.type) for row in table.alive}
+            if any(column.type not in {type_, *WIDER[type_]} for type_ in written):
+                if self.how.resolve:
+                    raise Undecided("rows wider than their column")
+                self.conflict("A6.1")
+
+    def resolve_lack(self, table: Table, column: Column, lacking: list[Row]) -> None:
+        """OURS keeps what ours demands against theirs' versions; any other demand gives way."""
+        mine = [living(self.ours.rows.get(row.origin)) for row in lacking]
+        own = any(our and our.version == row.version for our, row in zip(mine, lacking, strict=True))
+        demanded = any(our.id == column.id and not our.nullable for our in self.ours.columns)
+        if self.how.resolve == "THEIRS" or own or not demanded:
+            table.columns = [replace(old, nullable=True) if old.id == column.id else old for old in table.columns]
+            return
+        for our, row in zip(mine, lacking, strict=True):
+            write = Write(next(self.how.numbers), "merge")
+            table.rows[row.origin] = replace(our, write=write, before=our) if our else row.killed(write)
 
     def change(self, origin: tuple[int, int]) -> "Change":
         """What both sides did to one row, as the difference of base and heads."""
@@ -466,18 +489,21 @@ class TableMerge:
                         values = {column.id: row.read(column) for column in table.columns}
                         values |= {part.column.id: part.of(row) for part in write.sets}
                         partition = values.get(table.partitioned_by)
+                        types = {column.id: column.type for column in table.columns}
                         table.rows[row.origin] = replace(
-                            row, write=write, values=values, partition=partition, before=row
+                            row, write=write, values=values, partition=partition, before=row, types=types
                         )
 
     def apply_overwrites(self, table: Table) -> None:
         """Theirs overwrote: ours' rows now in that scope die, ours' new inserts too."""
         for write in self.overwrites():
-            for row in table.alive:
-                theirs = living(self.theirs.rows.get(row.origin))
-                if write.scope.holds(row) and not (theirs and theirs.version == row.version):
-                    table.rows[row.origin] = row.killed(write)
-                    self.theirs_changed = True
+            for origin, last in list(table.rows.items()):
+                # A row that an earlier statement of theirs killed has the class of the last one, too.
+                row = last if last.alive else living(self.ours.rows.get(origin))
+                theirs = living(self.theirs.rows.get(origin))
+                if row and write.scope.holds(row) and not (theirs and theirs.version == row.version):
+                    self.theirs_changed |= last.alive
+                    table.rows[origin] = row.killed(write)
 
     def overwrites(self) -> list[Write]:
         """Theirs' overwrites since the base that are not undone: a row that they killed or wrote is still so."""
@@ -586,7 +612,8 @@ class Change:
         if not self.ours_class or not self.theirs_class or self.discarded:
             return False
         if self.ours and self.theirs:
-            if self.table.detect == "row" or self.base is None:
+            disputed = len({base and base.version for base in self.bases}) > 1
+            if self.table.detect == "row" or self.base is None or disputed:
                 return self.ours.shown(columns) != self.theirs.shown(columns)
             mine, other = self.changed_columns(columns)
             return any(mine[id] != other[id] for id in mine.keys() & other.keys())
@@ -611,6 +638,6 @@ class Change:
         values = {column.id: self.ours.read(column) for column in table.columns} | cells
         if all(self.theirs.read(column) == values[column.id] for column in table.columns):
             return self.theirs
-        return replace(
-            self.ours, write=write, values=values, partition=values.get(table.partitioned_by), before=self.ours
-        )
+        types = {column.id: column.type for column in table.columns}
+        partition = values.get(table.partitioned_by)
+        return replace(self.ours, write=write, values=values, partition=partition, before=self.ours, types=types)

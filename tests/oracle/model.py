@@ -358,7 +358,8 @@ class Statements:
         for column in table.columns:
             if not column.nullable and row.read(column) is None:
                 raise Refusal(f"NULL into {column.label}")
-        table.rows[row.origin] = replace(row, partition=row.values.get(table.partitioned_by))
+        types = {column.id: column.type for column in table.columns}
+        table.rows[row.origin] = replace(row, partition=row.values.get(table.partitioned_by), types=types)
 
     def scope(self, table: Table, partition: tuple[str, int | None] | None) -> Scope:
         if partition is None:

@@ -98,6 +98,7 @@ class Row:
     partition: Value = None
     alive: bool = True
     before: "Row | None" = None
+    types: dict[int, str] = field(default_factory=dict)  # of the columns when it was written
 
     def read(self, column: Column) -> Value:
         return self.values.get(column.id, column.initial)

@@ -130,6 +130,7 @@ def of(*columns: Column) -> Schema:
     return Schema(1, columns)
 
 
+F, G = (types.StructField(name, types.INT, name) for name in "fg")
 ALIKE = {
     "the same column": (column(), [of(column())], of(column()), True),
     "dropped before the rewrite, asked for by an older version": (column(), [of(column())], of(), False),
@@ -147,9 +148,8 @@ ALIKE = {
     "held under an alias by all": (column(aliases=("b",)), [of(column("b"))], of(column("b")), True),
     "held under the name that unified it": (column("b"), [of(column("b"))], of(column("a", aliases=("b",))), False),
     "a field of a struct went": (
-        column(type_=types.Struct((types.StructField("f", types.INT, "f"), types.StructField("g", types.INT, "g")))),
-        [of(column(type_=types.Struct((types.StructField("f", types.INT, "f"), types.StructField("g", types.INT, "g")))))],
-        of(column(type_=types.Struct((types.StructField("f", types.INT, "f"),)))),
+        column(type_=types.Struct((F, G))), [of(column(type_=types.Struct((F, G))))],
+        of(column(type_=types.Struct((F,)))),
         False,
     ),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.errors import MergeConflict
+from anabranch.errors import MergeConflict, Refused
 from tests.stories.telling import rows, told
 
 
@@ -101,6 +101,23 @@ def test_a_table_of_its_own_and_a_habit(people):
     told(people, "MERGE BRANCH dev RESOLVE TABLE d.t USING OURS")
     assert rows(people, "d.t")[0] == (1, "o", 1)
     assert rows(people, "d.u") == [(1, "t", 1)]
+
+
+def test_resolutions_by_key(people):
+    told(people, "ALTER TABLE d.t ALTER COLUMN n SET NOT NULL")
+    told(
+        people, "INSERT INTO d.t VALUES (1, 'o', 1), (2, 'o', 2)", "INSERT INTO d.t@dev VALUES (1, 't', 1), (2, 't', 2)"
+    )
+    given = [{"id": 1, "v": "both", "n": 7}, {"id": 2, "v": None, "n": None, "_kind": "-D"}]
+    with pytest.raises(Refused, match="not in conflict"):
+        people.merge("dev", resolutions={"d.t": [*given, {"id": 3, "v": "x", "n": 3}]})
+    with pytest.raises(MergeConflict, match="id = 2"):
+        people.merge("dev", resolutions={"d.t": given[:1]})
+    people.merge("dev", resolutions={"d.t": given})
+    assert rows(people, "d.t") == [(1, "both", 7), (3, "c", 3)]
+    told(people, "INSERT INTO d.t@dev VALUES (3, 't', 3)")
+    with pytest.raises(Refused, match="not conflict"):
+        people.merge("dev", resolutions={"d.t": [{"id": 3, "v": "x", "n": 3}]})
 
 
 def test_detect_changes_nothing(people):

@@ -308,6 +308,19 @@ def test_a_dry_run_of_a_pick(at_odds):
     assert at_odds.version == before + 1
 
 
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [("CHERRY PICK dev@{dev}", "(UPDATE) cannot be picked onto 'main': 1"), ("REVERT 4", "cannot be undone on 'main'")],
+)
+def test_a_refusal_says_what_was_refused(people, statement, said):
+    told(people, "UPDATE d.t SET age = 8 WHERE id = 1", "UPDATE d.t@dev SET age = 9 WHERE id = 1")
+    told(people, "UPDATE d.t SET age = 7 WHERE id = 1")
+    with pytest.raises(MergeConflict) as caught:
+        people.sql(statement.format(dev=people.on("dev").version))
+    assert said in str(caught.value)
+    assert "merge" not in str(caught.value)
+
+
 def test_a_merge_is_reverted_and_the_revert_reverted(people):
     told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "DELETE FROM d.t@dev WHERE id = 1")
     told(people, "UPDATE d.t SET age = 30 WHERE id = 3", f"MERGE BRANCH dev {ROW}")
@@ -509,3 +522,38 @@ def test_bad_input_is_refused_and_changes_nothing(people, statement, error, said
         people.sql(statement)
     assert said in str(caught.value)
     assert (people.version, people.on("dev").version) == before
+
+
+# --- tables that came by a merge --------------------------------------------------------------------------------------
+
+
+def test_a_table_that_came_by_a_merge_has_its_history(people):
+    told(
+        people,
+        "CREATE TABLE d.new@dev (a INT)",
+        "INSERT INTO d.new@dev VALUES (1)",
+        "INSERT INTO d.t VALUES (9, 'z', 9)",
+    )
+    told(people, "CREATE BRANCH kid FROM dev", "INSERT INTO d.new@kid VALUES (2)", "MERGE BRANCH kid")
+    merge = people.version
+    told(people, "INSERT INTO d.new VALUES (3)")
+    expected = ["INSERT", "MERGE BRANCH", "INSERT", "INSERT", "CREATE TABLE"]
+    assert [commit.operation for commit in people.table("d.new").history()] == expected
+    for limit in range(6):
+        assert [commit.operation for commit in people.table("d.new").history(limit)] == expected[:limit]
+    shown = people.sql("DESCRIBE HISTORY d.new")
+    assert [row.branch for row in shown] == ["main", "main", "kid", "dev", "dev"]
+    assert [commit.operation for commit in people.table("d.new@dev").history()] == ["INSERT", "CREATE TABLE"]
+    assert one(people, "d.new", version=merge) == [1, 2]
+    for version in range(1, merge):
+        with pytest.raises(NotFound, match=r"d\.new"):
+            people.table("d.new", version=version)
+        with pytest.raises(NotFound):
+            people.sql(f"SELECT * FROM d.new VERSION AS OF {version}")
+    with pytest.raises(NotFound, match=r"d\.new"):
+        told(people, f"RESTORE TABLE d.new TO VERSION {merge - 1}")
+
+
+def test_a_table_of_both_sides_keeps_its_own_history(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "MERGE BRANCH dev")
+    assert [commit.operation for commit in people.table("d.t").history()] == ["MERGE BRANCH", "INSERT", "CREATE TABLE"]

@@ -10,7 +10,7 @@ Nothing is read but the origins of updated parts, and these only where both side
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -25,6 +25,7 @@ from anabranch.branching.rows import (
     ids_of,
     origins_of,
     settled_classes,
+    united,
     versions,
     visible,
 )
@@ -69,6 +70,11 @@ class Replay:
         self.kill(cause, by_slot(ids[ids >= 0]))
 
     def deltas(self) -> list[TableDelta]:
+        """A version that theirs brought back and that loses against ours' is not brought back."""
+        for slots in self.killed.values():
+            for slot in slots.keys() & self.revived.keys():
+                self.revived[slot] = self.revived[slot] - slots[slot]
+        self.revived = {slot: rows for slot, rows in self.revived.items() if rows}
         causes = (
             self.placed.keys() | self.removed.keys() | self.killed.keys() | ({"restore"} if self.revived else set())
         )
@@ -96,7 +102,9 @@ class RowMerge:
     conflicts: tuple[ConflictRecord, ...] = ()
     meets_inserts: tuple[str, ...] = ()
     news: bool = False
-    """Theirs has a row, or lacks one, that ours has not or has: the contest not counted."""
+    """Theirs has a row, or lacks one, that ours has not or has: contest and updates not counted."""
+    updated: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    """Base rows of which theirs alone has another version; it may show the same values."""
 
 
 def merge_rows(
@@ -119,9 +127,10 @@ def merge_rows(
         dies = dies & theirs_overwrote
     replay.kill_ids("delete", meeting.ours[dies])
     if detect == "file":
-        young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
-        replay.kill_ids("update", meeting.ours[young])
-        contested = contested & ~young
+        if born:
+            young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
+            replay.kill_ids("update", meeting.ours[young])
+            contested = contested & ~young
         mine, other_rows = _outside(mine, born), _outside(other, born)
     else:
         other_rows = other
@@ -136,22 +145,43 @@ def merge_rows(
     if detect == "file":
         conflicts = [*_same_files(table, mine, other_rows), *_inserts(table, meets, other_rows, new)]
     contest = Contest(meeting.base[contested], meeting.ours[contested], meeting.theirs[contested])
-    return RowMerge(replay, contest, tuple(conflicts), meets, _news(replay, ours, meeting, contested, other))
+    news, alone = _news(replay, ours, meeting, contested, other, _Born(theirs, origins))
+    return RowMerge(replay, contest, tuple(conflicts), meets, news, alone)
 
 
 def _news(
-    replay: Replay, ours: Side, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Mapping[int, BitMap]]
-) -> bool:
+    replay: Replay, ours: Side, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Positions], born: _Born
+) -> tuple[bool, np.ndarray]:
+    """Whether something comes of the replay for sure, and the base rows that theirs alone has other versions of."""
     settled_by_values = by_slot(meeting.base[contested])
-    contest_slots = {int(id) >> POSITION_BITS for id in meeting.theirs[contested] if id >= 0}
-    gone = any(rows - settled_by_values.get(slot, BitMap()) for slots in other.values() for slot, rows in slots.items())
-    live = any(
-        part.slot not in contest_slots and part.rows > sum(len(k.get(part.slot, ())) for k in replay.killed.values())
-        for parts in replay.placed.values()
-        for part in parts
-    )
+    left = {
+        cause: {slot: rows - settled_by_values.get(slot, BitMap()) for slot, rows in slots.items()}
+        for cause, slots in other.items()
+    }
+    gone = any(rows for cause, slots in left.items() if cause != "update" for rows in slots.values())
+    placed = [part for parts in replay.placed.values() for part in parts]
+    dead = united(replay.killed.values())
+    live = any(not part.has_origin and part.rows > len(dead.get(part.slot, ())) for part in placed)
     taken = any(visible(ours.head, slot) for slots in replay.removed.values() for slot in slots)
-    return gone or live or bool(replay.revived) or taken
+    sure = gone or live or bool(replay.revived) or taken or born.any(placed, dead)
+    return sure, ids_of(left.get("update", {}))
+
+
+@dataclass(frozen=True)
+class _Born:
+    """Looks for rows that the base has under no version, among versions."""
+
+    theirs: Side
+    origins: Origins
+
+    def any(self, placed: Sequence[Part], dead: Positions) -> bool:
+        for part in placed:
+            if part.has_origin:
+                ids = ids_of({part.slot: BitMap(range(part.rows)) - dead.get(part.slot, BitMap())})
+                born = origins_of(ids, self.theirs.head.parts, self.origins) >> POSITION_BITS
+                if not np.isin(born, sorted(self.theirs.base.parts)).all():
+                    return True
+        return False
 
 
 @dataclass(frozen=True)
@@ -195,7 +225,7 @@ def _outside(gone: Mapping[str, Positions], slots: frozenset[int]) -> dict[str, 
 
 
 def _among(ids: np.ndarray, rows: Positions) -> np.ndarray:
-    return np.isin(ids, ids_of({slot: rows[slot] for slot in rows}))
+    return np.isin(ids, ids_of(rows)) if len(ids) else np.zeros(0, np.bool_)
 
 
 def _same_files(table: str, mine: Mapping[str, Positions], other: Mapping[str, Positions]) -> list[ConflictRecord]:

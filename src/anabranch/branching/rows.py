@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -93,18 +92,6 @@ def common_state(bases: Sequence[TableState]) -> TableState:
     return TableState(bases[0].table_id, bases[0].position, parts, united(base.dead for base in bases))
 
 
-def disputed(bases: Sequence[TableState], ours: TableState, theirs: TableState) -> dict[int, BitMap]:
-    """Rows on which the bases disagree and the heads, too: each side counts as having changed them."""
-    found = {}
-    for slot in set().union(*(base.parts for base in bases)) if len(bases) > 1 else ():
-        seen = [visible(base, slot) for base in bases]
-        apart = reduce(lambda a, b: a | b, seen) - reduce(lambda a, b: a & b, seen)
-        both = apart & (visible(ours, slot) ^ visible(theirs, slot))
-        if both:
-            found[slot] = both
-    return found
-
-
 def visible(state: TableState, slot: int) -> BitMap:
     part = state.parts.get(slot)
     if part is None:
@@ -165,6 +152,23 @@ def placed_since(deltas: Iterable[TableDelta]) -> dict[int, Part]:
                 found.pop(slot, None)
         for part in delta.placed:
             found[part.slot] = part
+    return found
+
+
+def without_undone(deltas: Sequence[TableDelta], restores: Sequence[tuple[int, int]]) -> list[TableDelta]:
+    """What a RESTORE undid is no statement's doing any more: rows that are gone in spite of it are gone by the RESTORE.
+
+    `restores`: (its version, the version that it went back to).
+    """
+    if not restores:
+        return list(deltas)
+    found: list[TableDelta] = []
+    for delta in deltas:
+        if any(back < (delta.version or 0) < version for version, back in restores):
+            found.append(replace(delta, removed=(), killed={}, revived={}))
+            found.append(replace(delta, placed=(), cause="restore"))
+        else:
+            found.append(delta)
     return found
 
 
@@ -233,8 +237,11 @@ class Versions:
 
 
 def versions(side: Side, origins: Origins) -> Versions:
-    """Reads the origins of the parts that updates placed since the base."""
+    """Reads the origins of the parts that updates placed since the base. A version that is back counts as well."""
     ids, found = [], []
+    if side.back:
+        ids.append(ids_of(side.back))
+        found.append(origins_of(ids[0], side.head.parts, origins))
     for slot in side.placed:
         part = side.head.parts[slot]
         if part.has_origin:
@@ -251,11 +258,14 @@ def versions(side: Side, origins: Origins) -> Versions:
 def settled_classes(side: Side, origins: Origins) -> Side:
     """Rows that were updated and whose new version is gone as well are not updated: they have the last loss's class.
 
-    Nothing is read unless an updated version can be gone."""
+    A row that is gone while an older version of it is back (a merge was reverted, say) is updated. Nothing is read
+    unless an updated version can be gone, or one is back."""
+    if side.back:
+        side = _with_older_versions(side, origins)
     updated = side.gone.get("update", {})
     placed = [part for slot in side.placed if (part := side.head.parts[slot]).has_origin]
     live = sum(part.rows - side.head.dead_in(part) for part in placed)
-    if live == sum(map(len, updated.values())):
+    if not side.back and live == sum(map(len, updated.values())):
         return side
     ids = ids_of(updated)
     current = versions(side, origins).find(origins_of(ids, side.base.parts, origins))
@@ -265,4 +275,19 @@ def settled_classes(side: Side, origins: Origins) -> Side:
     for slot, rows in by_slot(ids[current < 0]).items():
         covered = any(scope.covers(side.base.parts[slot]) for scope in side.scopes)
         _add(gone, "overwrite" if covered else "delete", slot, rows)
+    return replace(side, gone=gone)
+
+
+def _with_older_versions(side: Side, origins: Origins) -> Side:
+    lost = ids_of(side.lost())
+    back = origins_of(ids_of(side.back), side.head.parts, origins)
+    again = by_slot(lost[np.isin(origins_of(lost, side.base.parts, origins), back)])
+    if not again:
+        return side
+    gone: dict[str, dict[int, BitMap]] = {}
+    for cause, slots in side.gone.items():
+        for slot, rows in slots.items():
+            _add(gone, cause, slot, rows - again[slot] if slot in again else rows)
+    for slot, rows in again.items():
+        _add(gone, "update", slot, rows)
     return replace(side, gone=gone)

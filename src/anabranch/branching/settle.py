@@ -2,7 +2,7 @@
 
 A side whose row equals the base did not change it. Under `row` two real changes conflict unless they are equal; under
 `cell` they combine where no column was changed on both sides to different values. A change against a loss conflicts.
-What still conflicts goes to the side that the user chose, if one was chosen.
+What still conflicts goes to the side that the user chose, if one was chosen, or to a row that the user gave.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from anabranch.branching.row_merge import Contest, Detect
 from anabranch.model.conflict import ConflictRecord
 
 Choice = Literal["ours", "theirs"]
+GIVEN = "given"
+"""What a contested row goes to if the user wants neither side's version of it, but one of their own."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class Settled:
     conflicts: tuple[ConflictRecord, ...]
     news: bool
     """Theirs really changed one of the rows to what ours has not."""
+    conflicting: np.ndarray
+    """For every row of the contest whether it conflicts, settled or not."""
+    given: np.ndarray
+    """Whether neither version stays, because the user gave the row."""
 
 
 def chosen(contest: Contest, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +54,8 @@ def settle(
     detect: Detect,
     choice: np.ndarray,
 ) -> Settled:
-    """The tables hold the contest's rows in order, NULL where a row is gone. `choice`: '' or a side, for every row."""
+    """The tables hold the contest's rows in order, NULL where a row is gone. `choice`, for every row: '', a side or
+    GIVEN."""
     here, there = contest.ours >= 0, contest.theirs >= 0
     changed_here = np.zeros(len(contest), bool)
     changed_there = np.zeros(len(contest), bool)
@@ -73,22 +80,32 @@ def settle(
     conflict = against_loss | fights
     open_ = conflict & (choice == "")
     ours_wins = (conflict & (choice == "ours")) | (both & ~conflict & ~changed_there)
-    ours_wins |= here & ~there & conflict & (choice == "ours")
+    given = conflict & (choice == GIVEN)
     merges = both & ~conflict & changed_here & changed_there & differ
-    theirs_wins = both & ~conflict & ~ours_wins & ~merges | (conflict & (choice == "theirs"))
+    theirs_wins = (both & ~conflict & ~ours_wins & ~merges) | (conflict & (choice == "theirs"))
     lost_unchanged = ~both & ~conflict  # a loss against a row that only looked changed
 
-    ours_dies = here & (theirs_wins | merges | (lost_unchanged & ~there))
-    theirs_dies = there & (ours_wins | merges | (lost_unchanged & ~here))
+    ours_dies = here & (theirs_wins | given | merges | (lost_unchanged & ~there))
+    theirs_dies = there & (ours_wins | given | merges | (lost_unchanged & ~here))
     places = np.flatnonzero(merges)
     rows = pa.table(combined, names=base.column_names).take(pa.array(places))
     records = [_record(table, contest, at, base, ours, theirs, cells, detect) for at in np.flatnonzero(open_).tolist()]
     news = bool((changed_there | ~there).any())
-    return Settled(contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, tuple(records), news)
+    return Settled(
+        contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, tuple(records), news, conflict, given
+    )
 
 
 def _array(table: pa.Table, name: str) -> pa.Array:
     return table.column(name).combine_chunks()
+
+
+def same_rows(one: pa.Table, other: pa.Table) -> np.ndarray:
+    """Row by row, all columns of the first alike."""
+    differ = np.zeros(one.num_rows, bool)
+    for name in one.column_names:
+        differ |= unequal(_array(one, name), _array(other, name))
+    return ~differ
 
 
 def unequal(one: pa.Array, other: pa.Array) -> np.ndarray:

@@ -8,8 +8,8 @@ longer lineages are read in chunks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from sqlalchemy import BigInteger, Executable, FromClause, and_, bindparam, join, select, union_all
 
@@ -17,7 +17,10 @@ from anabranch.catalog.engine import Run
 from anabranch.model.history import Lineage, Segment
 
 CHUNK = 64
+IDS_AT_ONCE = 500
 _NOTHING = Segment(-1, 0, 0)
+
+Item = TypeVar("Item")
 
 On = Callable[[FromClause], FromClause]
 """A table -> its rows that lie on the lineage, to select from."""
@@ -50,6 +53,15 @@ class Along:
             bound[f"after{index}"] = segment.after
             bound[f"upto{index}"] = segment.upto
         return list(run(statement, bound))
+
+
+def in_batches(items: Iterable[Item], read: Callable[[list[Item]], Sequence[Any]]) -> list[Any]:
+    """The rows that `read` gives for all items, asked for at most IDS_AT_ONCE of them at a time."""
+    wanted: list[Item] = list(items)
+    found: list[Any] = []
+    for start in range(0, len(wanted), IDS_AT_ONCE):
+        found.extend(read(wanted[start : start + IDS_AT_ONCE]))
+    return found
 
 
 def _on(size: int) -> On:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
 from anabranch.catalog.migrations import MAIN
-from anabranch.catalog.opened import Opened
+from anabranch.catalog.options import LakeOptions
 from anabranch.catalog.tables import branch, commit_log, ref
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model import history
@@ -49,7 +49,7 @@ _MOVE_REF = ref.update().where(ref.c.folded == bindparam("old"))
 _CHANGE_BRANCH = branch.update().where(branch.c.id == bindparam("branch"))
 
 
-class Branches(Opened):
+class Branches(LakeOptions):
     """Names, heads and lineages."""
 
     # --- branches
@@ -60,6 +60,10 @@ class Branches(Opened):
     def branch_by_id(self, branch_id: int) -> Branch:
         """A branch as it is now; dropped ones too."""
         return self._branch_row(branch_id)
+
+    def origin(self, branch_id: int) -> Branch:
+        """A branch for the sake of its parent and fork, which never change: it is read once."""
+        return self._origin(branch_id, self._db.rows)
 
     def branches(self) -> list[Branch]:
         """The live branches, oldest first."""
@@ -168,7 +172,6 @@ class Branches(Opened):
         return found
 
     def _origin(self, branch_id: int, run: Run) -> Branch:
-        """A branch for the sake of its parent and fork, which never change."""
         found = self._memory.branches.get(branch_id)
         if found is None:
             found = self._memory.branches[branch_id] = _one(run(_BY_ID, {"id": branch_id}), branch_id)

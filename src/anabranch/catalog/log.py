@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from sqlalchemy import and_, bindparam, select
+from sqlalchemy import BindParameter, and_, bindparam, select
 
-from anabranch.catalog.along import Along, On
+from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.engine import Run
 from anabranch.catalog.tables import change, commit_log
 from anabranch.errors import NotFound
 from anabranch.model.history import Commit, Lineage, Position, Segment, since
-from anabranch.model.records import Change
+from anabranch.model.records import Change, Operation
 
 _COMMIT = (
     commit_log.c.branch_id, commit_log.c.version, commit_log.c.id, commit_log.c.time_us, commit_log.c.author,
@@ -90,8 +90,13 @@ def _changes_of(on: On) -> Any:
     return _all_changes(on).where(change.c.object_id == bindparam("object"))
 
 
+def _changes_of_class(on: On) -> Any:
+    objects: BindParameter[Any] = bindparam("objects", expanding=True)
+    return _all_changes(on).where(change.c.object_id.in_(objects), change.c.operation == bindparam("operation"))
+
+
 _LOG, _HISTORY = Along(_commits), Along(_commits_of)
-_CHANGES, _CHANGES_OF = Along(_all_changes), Along(_changes_of)
+_CHANGES, _CHANGES_OF, _CHANGES_OF_CLASS = Along(_all_changes), Along(_changes_of), Along(_changes_of_class)
 
 
 class Log(Branches):
@@ -104,11 +109,15 @@ class Log(Branches):
         return [commit_of(row) for row in reversed(_LOG.rows(self._db.rows, segments))]
 
     def history(self, position: Position, object_id: str, limit: int | None = None) -> list[Commit]:
-        """The commits that changed a table or database."""
+        """The commits that changed a table or database; behind a merge that brought it, those of where it was made."""
         segments = self.lineage(position)
         if limit is not None:
             segments = since(segments, self._nth_last(segments, object_id, limit) - 1)
-        return [commit_of(row) for row in reversed(_HISTORY.rows(self._db.rows, segments, {"object": object_id}))]
+        found = [commit_of(row) for row in reversed(_HISTORY.rows(self._db.rows, segments, {"object": object_id}))]
+        merged = found[-1].merged if found else None
+        if merged is None or (limit is not None and len(found) >= limit):
+            return found
+        return found + self.history(merged, object_id, None if limit is None else limit - len(found))
 
     def commit_at(self, position: Position) -> Commit:
         self.check(position)
@@ -128,19 +137,24 @@ class Log(Branches):
         """What the commits newer than version `after` did, of one object or of all."""
         return self._changes(self._db.rows, since(self.lineage(position), after), object_id)
 
+    def changes_of(
+        self, position: Position, object_ids: Iterable[str], operation: Operation
+    ) -> dict[str, list[tuple[Commit, Change]]]:
+        """Every change of one class up to here, of many objects; one without any is left out."""
+        segments = self.lineage(position)
+
+        def read(batch: list[str]) -> list[Any]:
+            return _CHANGES_OF_CLASS.rows(self._db.rows, segments, {"objects": batch, "operation": operation})
+
+        found: dict[str, list[tuple[Commit, Change]]] = {}
+        for commit, done in _with_commits(in_batches(object_ids, read)):
+            found.setdefault(done.object_id, []).append((commit, done))
+        return found
+
     def _changes(self, run: Run, segments: Lineage, object_id: str | None) -> list[tuple[Commit, Change]]:
         if object_id is None:
-            rows = _CHANGES.rows(run, segments)
-        else:
-            rows = _CHANGES_OF.rows(run, segments, {"object": object_id})
-        found: list[tuple[Commit, Change]] = []
-        last: Commit | None = None
-        for row in rows:
-            if last is None or last.version != row.version:
-                last = commit_of(row)
-            kind, changed, operation, detail = row[len(_COMMIT) :]
-            found.append((last, Change(kind, changed, operation, json.loads(detail))))
-        return found
+            return _with_commits(_CHANGES.rows(run, segments))
+        return _with_commits(_CHANGES_OF.rows(run, segments, {"object": object_id}))
 
     def merges(self) -> dict[int, list[tuple[int, Position]]]:
         """Every merge of the lake: branch -> (version, what was merged there), oldest first."""
@@ -180,6 +194,17 @@ def _like(prefix: str) -> str:
     for special in ("\\", "%", "_"):
         prefix = prefix.replace(special, "\\" + special)
     return prefix + "%"
+
+
+def _with_commits(rows: Iterable[Any]) -> list[tuple[Commit, Change]]:
+    found: list[tuple[Commit, Change]] = []
+    last: Commit | None = None
+    for row in rows:
+        if last is None or last.version != row.version:
+            last = commit_of(row)
+        kind, changed, operation, detail = row[len(_COMMIT) :]
+        found.append((last, Change(kind, changed, operation, json.loads(detail))))
+    return found
 
 
 def commit_of(row: Sequence[Any]) -> Commit:

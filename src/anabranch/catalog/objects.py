@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Table, and_, bindparam, func, select
 
-from anabranch.catalog.along import Along, On
+from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.engine import Run
 from anabranch.catalog.log import Log
 from anabranch.catalog.tables import (
@@ -24,8 +24,6 @@ from anabranch.model.history import Lineage, Position
 from anabranch.model.names import fold
 from anabranch.model.records import DatabaseRecord, TableRecord
 from anabranch.model.schema import Schema
-
-IDS_AT_ONCE = 500
 
 
 def _latest(table: Table, of: ColumnElement[bool] | None = None) -> Along:
@@ -56,35 +54,36 @@ _TABLES_BY_ID = _latest(table_record, table_record.c.id.in_(_ids))
 _TABLES_NAMED = _latest(table_record, table_record.c.id.in_(_any_table_named))
 _TABLES_IN = _latest(table_record, table_record.c.id.in_(_any_table_in))
 
-_SCHEMA = select(schema_body.c.body).where(
-    schema_body.c.table_id == bindparam("table"), schema_body.c.schema_id == bindparam("schema")
+# All of these tables' schemas of these ids: more than was asked for, if tables differ in their ids, and never too few.
+_SCHEMAS = select(schema_body).where(
+    schema_body.c.table_id.in_(_ids), schema_body.c.schema_id.in_(bindparam("schemas", expanding=True))
 )
 
 
 def _schema_versions(on: On) -> Any:
     same = and_(commit_log.c.branch_id == table_record.c.branch_id, commit_log.c.version == table_record.c.version)
     return (
-        select(table_record.c.version, commit_log.c.time_us, table_record.c.schema_id)
+        select(table_record.c.id, table_record.c.version, commit_log.c.time_us, table_record.c.schema_id)
         .select_from(on(table_record).join(commit_log, same))
-        .where(table_record.c.id == bindparam("table"))
+        .where(table_record.c.id.in_(_ids))
         .order_by(table_record.c.version)
     )
 
 
 def _hidden(on: On) -> Any:
     return (
-        select(hidden_schema.c.version, hidden_schema.c.schema_id)
+        select(hidden_schema.c.table_id, hidden_schema.c.version, hidden_schema.c.schema_id)
         .select_from(on(hidden_schema))
-        .where(hidden_schema.c.table_id == bindparam("table"))
+        .where(hidden_schema.c.table_id.in_(_ids))
         .order_by(hidden_schema.c.version, hidden_schema.c.schema_id)
     )
 
 
 def _partition_events(on: On) -> Any:
     return (
-        select(partition_record.c.partition_values, partition_record.c.dropped)
+        select(partition_record.c.table_id, partition_record.c.partition_values, partition_record.c.dropped)
         .select_from(on(partition_record))
-        .where(partition_record.c.table_id == bindparam("table"))
+        .where(partition_record.c.table_id.in_(_ids))
         .order_by(partition_record.c.version, partition_record.c.seq)
     )
 
@@ -104,31 +103,52 @@ class Objects(Log):
         return self._databases_named(self._db.rows, self.lineage(position), [name]).get(fold(name))
 
     def database_by_id(self, position: Position, database_id: str) -> DatabaseRecord | None:
-        return self._databases_by_id(self._db.rows, self.lineage(position), [database_id]).get(database_id)
+        return self.databases_by_id(position, [database_id]).get(database_id)
+
+    def databases_by_id(self, position: Position, ids: Iterable[str]) -> dict[str, DatabaseRecord]:
+        return self._databases_by_id(self._db.rows, self.lineage(position), ids)
 
     def tables(self, position: Position, database_id: str | None = None) -> list[TableRecord]:
         return self._tables_in(self._db.rows, self.lineage(position), database_id)
 
     def table(self, position: Position, database_id: str, name: str) -> TableRecord | None:
-        return self._tables_named(self._db.rows, self.lineage(position), database_id, [name]).get(fold(name))
+        return self.tables_named(position, database_id, [name]).get(fold(name))
+
+    def tables_named(self, position: Position, database_id: str, names: Iterable[str]) -> dict[str, TableRecord]:
+        """Folded name -> live table of that database."""
+        return self._tables_named(self._db.rows, self.lineage(position), database_id, names)
 
     def table_by_id(self, position: Position, table_id: str) -> TableRecord | None:
-        return self._tables_by_id(self._db.rows, self.lineage(position), [table_id]).get(table_id)
+        return self.tables_by_id(position, [table_id]).get(table_id)
+
+    def tables_by_id(self, position: Position, ids: Iterable[str]) -> dict[str, TableRecord]:
+        return self._tables_by_id(self._db.rows, self.lineage(position), ids)
 
     def schema(self, table_id: str, schema_id: int) -> Schema:
-        found = self._memory.schemas.get((table_id, schema_id))
-        if found is None:
-            rows = self._db.rows(_SCHEMA, {"table": table_id, "schema": schema_id})
-            if not rows:
-                raise CatalogError(f"the catalog holds no schema {schema_id} of table {table_id!r}")
-            found = self._memory.schemas[table_id, schema_id] = Schema.from_json(schema_id, rows[0].body)
+        known = self._memory.schemas.get((table_id, schema_id))
+        return known or self.schemas([(table_id, schema_id)])[table_id, schema_id]
+
+    def schemas(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Schema]:
+        """(table, schema id) -> schema."""
+        memory, wanted = self._memory.schemas, set(keys)
+        found = {key: schema for key in wanted if (schema := memory.get(key)) is not None}
+
+        def read(batch: list[tuple[str, int]]) -> Sequence[Any]:
+            values = {"ids": list({table for table, _ in batch}), "schemas": list({schema for _, schema in batch})}
+            return self._db.rows(_SCHEMAS, values)
+
+        for table_id, schema_id, body in in_batches(wanted - found.keys(), read):
+            if (table_id, schema_id) in wanted:
+                found[table_id, schema_id] = memory[table_id, schema_id] = Schema.from_json(schema_id, body)
+        for table_id, schema_id in wanted - found.keys():
+            raise CatalogError(f"the catalog holds no schema {schema_id} of table {table_id!r}")
         return found
 
     def schema_history(self, position: Position, table_id: str) -> list[tuple[int, int, int]]:
         """(version, time, schema id) of each change of the visible schema, oldest first."""
         found: list[tuple[int, int, int]] = []
-        for version, time_us, schema_id in _SCHEMA_VERSIONS.rows(
-            self._db.rows, self.lineage(position), {"table": table_id}
+        for _, version, time_us, schema_id in _SCHEMA_VERSIONS.rows(
+            self._db.rows, self.lineage(position), {"ids": [table_id]}
         ):
             if not found or found[-1][2] != schema_id:
                 found.append((version, time_us, schema_id))
@@ -136,29 +156,44 @@ class Objects(Log):
 
     def hidden_schemas(self, position: Position, table_id: str) -> list[tuple[int, int]]:
         """(version, schema id) of the schemas that merges brought with their data, oldest first."""
-        rows = _HIDDEN.rows(self._db.rows, self.lineage(position), {"table": table_id})
+        rows = _HIDDEN.rows(self._db.rows, self.lineage(position), {"ids": [table_id]})
         return [(row.version, row.schema_id) for row in rows]
+
+    def schema_ids(self, position: Position, table_ids: Iterable[str]) -> dict[str, set[int]]:
+        """Table -> its schemas up to here, those that merges brought too."""
+        found: dict[str, set[int]] = {table_id: set() for table_id in table_ids}
+        for along in (_SCHEMA_VERSIONS, _HIDDEN):
+            for table_id, *_, schema_id in self._along(along, position, found):
+                found[table_id].add(schema_id)
+        return found
 
     def partitions(self, position: Position, table_id: str) -> list[str]:
         """The partitions that were added by name and not dropped since, in the order of adding."""
-        live: dict[str, None] = {}
-        for values, dropped in _PARTITIONS.rows(self._db.rows, self.lineage(position), {"table": table_id}):
-            live.pop(values, None)
+        return self.partitions_of(position, [table_id])[table_id]
+
+    def partitions_of(self, position: Position, table_ids: Iterable[str]) -> dict[str, list[str]]:
+        live: dict[str, dict[str, None]] = {table_id: {} for table_id in table_ids}
+        for table_id, values, dropped in self._along(_PARTITIONS, position, live):
+            live[table_id].pop(values, None)
             if not dropped:
-                live[values] = None
-        return list(live)
+                live[table_id][values] = None
+        return {table_id: list(found) for table_id, found in live.items()}
+
+    def _along(self, along: Along, position: Position, ids: Iterable[str]) -> list[Any]:
+        segments = self.lineage(position)
+        return in_batches(ids, lambda batch: along.rows(self._db.rows, segments, {"ids": batch}))
 
     # --- inside: the same on any connection, and for many at once
 
     def _databases_named(self, run: Run, segments: Lineage, names: Iterable[str]) -> dict[str, DatabaseRecord]:
         """Folded name -> live database."""
         folded = {fold(name) for name in names}
-        rows = _in_batches(folded, lambda batch: _DATABASES_NAMED.rows(run, segments, {"names": batch}))
-        return {fold(r.name): r for r in map(_database, rows) if not r.dropped and fold(r.name) in folded}
+        rows = in_batches(folded, lambda batch: _DATABASES_NAMED.rows(run, segments, {"names": batch}))
+        return {fold(r.name): r for r in map(_database, _last(rows)) if not r.dropped and fold(r.name) in folded}
 
     def _databases_by_id(self, run: Run, segments: Lineage, ids: Iterable[str]) -> dict[str, DatabaseRecord]:
-        rows = _in_batches(ids, lambda batch: _DATABASES_BY_ID.rows(run, segments, {"ids": batch}))
-        return {record.id: record for record in map(_database, rows)}
+        rows = in_batches(ids, lambda batch: _DATABASES_BY_ID.rows(run, segments, {"ids": batch}))
+        return {record.id: record for record in map(_database, _last(rows))}
 
     def _tables_in(self, run: Run, segments: Lineage, database_id: str | None) -> list[TableRecord]:
         if database_id is None:
@@ -175,7 +210,7 @@ class Objects(Log):
         def read(batch: list[str]) -> list[Any]:
             return _TABLES_NAMED.rows(run, segments, {"database": database_id, "names": batch})
 
-        records = (_table(row) for row in _in_batches(folded, read))
+        records = (_table(row) for row in _last(in_batches(folded, read)))
         return {
             fold(r.name): r
             for r in records
@@ -183,15 +218,8 @@ class Objects(Log):
         }
 
     def _tables_by_id(self, run: Run, segments: Lineage, ids: Iterable[str]) -> dict[str, TableRecord]:
-        rows = _in_batches(ids, lambda batch: _TABLES_BY_ID.rows(run, segments, {"ids": batch}))
-        return {record.id: record for record in map(_table, rows)}
-
-
-def _in_batches(items: Iterable[str], read: Callable[[list[str]], list[Any]]) -> list[Any]:
-    wanted, found = list(items), []
-    for start in range(0, len(wanted), IDS_AT_ONCE):
-        found.extend(_last(read(wanted[start : start + IDS_AT_ONCE])))
-    return found
+        rows = in_batches(ids, lambda batch: _TABLES_BY_ID.rows(run, segments, {"ids": batch}))
+        return {record.id: record for record in map(_table, _last(rows))}
 
 
 def _last(rows: Iterable[Any]) -> list[Any]:

@@ -13,11 +13,11 @@ from anabranch.catalog.opened import Opened
 from anabranch.catalog.tables import counter, physical_name
 from anabranch.catalog.upserts import adding
 from anabranch.errors import Refused
-from anabranch.model.names import RESERVED_COLUMNS, fold
+from anabranch.model.names import RESERVED_COLUMNS, ROW_INDEX, fold
 from anabranch.model.part import MAX_SLOT
 
 FIRST = 1
-_NEVER = RESERVED_COLUMNS | {"slot"}  # `slot` is the folder that Spark reads as a column
+_NEVER = RESERVED_COLUMNS | {"slot", ROW_INDEX}  # `slot` is the folder that Spark reads as a column
 
 _GIVE_BACK = counter.update().where(
     counter.c.table_id == bindparam("table"), counter.c.name == bindparam("counter"), counter.c.next == bindparam("end")

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, select
+from sqlalchemy import BindParameter, Connection, Executable, Table, bindparam, select, tuple_
 
+from anabranch.catalog.along import in_batches
 from anabranch.catalog.bitmaps import Blobs, encode
 from anabranch.catalog.engine import in_one_go
 from anabranch.catalog.tables import (
@@ -35,10 +36,9 @@ from anabranch.model.rewrite import Rewrite
 
 Values = dict[str, Any]
 
-_STORED_PART = select(part.c.id).where(part.c.table_id == bindparam("table"), part.c.slot == bindparam("slot"))
-_STORED_SCHEMA = select(schema_body.c.body).where(
-    schema_body.c.table_id == bindparam("table"), schema_body.c.schema_id == bindparam("schema")
-)
+_keys: BindParameter[Any] = bindparam("keys", expanding=True)
+_STORED_PARTS = select(part.c.table_id, part.c.slot, part.c.id).where(tuple_(part.c.table_id, part.c.slot).in_(_keys))
+_STORED_SCHEMAS = select(schema_body).where(tuple_(schema_body.c.table_id, schema_body.c.schema_id).in_(_keys))
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,24 @@ class Rows:
         ]
 
     def _check_parts(self, connection: Connection) -> None:
+        stored = _stored(connection, _STORED_PARTS, [(row["table_id"], row["slot"]) for row in self.parts])
         for row in self.parts:
-            stored = connection.execute(_STORED_PART, {"table": row["table_id"], "slot": row["slot"]}).scalar()
-            if stored != row["id"]:
+            held = stored.get((row["table_id"], row["slot"]))
+            if held != row["id"]:
                 raise CatalogError(
-                    f"slot {row['slot']} of table {row['table_id']!r} belongs to part {stored!r}, not to {row['id']!r}"
+                    f"slot {row['slot']} of table {row['table_id']!r} belongs to part {held!r}, not to {row['id']!r}"
                 )
 
     def _check_schemas(self, connection: Connection) -> None:
+        stored = _stored(connection, _STORED_SCHEMAS, [(row["table_id"], row["schema_id"]) for row in self.schemas])
         for row in self.schemas:
-            values = {"table": row["table_id"], "schema": row["schema_id"]}
-            if connection.execute(_STORED_SCHEMA, values).scalar() != row["body"]:
+            if stored.get((row["table_id"], row["schema_id"])) != row["body"]:
                 raise CatalogError(f"schema {row['schema_id']} of table {row['table_id']!r} is another one already")
+
+
+def _stored(connection: Connection, statement: Executable, keys: list[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    rows = in_batches(keys, lambda batch: connection.execute(statement, {"keys": batch}).all())
+    return {(table_id, number): held for table_id, number, held in rows}
 
 
 _INSERTS = {

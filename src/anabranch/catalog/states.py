@@ -6,14 +6,14 @@ So a state costs what changed since it was last asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyroaring import BitMap
-from sqlalchemy import and_, bindparam, func, select
+from sqlalchemy import BindParameter, and_, bindparam, func, select
 
-from anabranch.catalog.along import Along, On
+from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.bitmaps import decode
 from anabranch.catalog.objects import Objects
 from anabranch.catalog.tables import dead_rows, part, placement
@@ -26,24 +26,25 @@ _PART = (
     part.c.id, part.c.slot, part.c.schema_id, part.c.rows, part.c.bytes, part.c.stats, part.c.partition,
     part.c.has_origin,
 )  # fmt: skip
+_tables: BindParameter[Any] = bindparam("tables", expanding=True)
 
 
 def _placements(on: On) -> Any:
     # Parts are fetched for placements only: most slots of an old table are placed once and removed once.
     its_part = and_(part.c.table_id == placement.c.table_id, part.c.slot == placement.c.slot, placement.c.placed)
     return (
-        select(placement.c.version, placement.c.slot, placement.c.placed, placement.c.cause, *_PART)
+        select(*(placement.c[name] for name in ("table_id", "version", "slot", "placed", "cause")), *_PART)
         .select_from(on(placement).outerjoin(part, its_part))
-        .where(placement.c.table_id == bindparam("table"))
+        .where(placement.c.table_id.in_(_tables))
         .order_by(placement.c.version, placement.c.seq, placement.c.slot)
     )
 
 
 def _dead_rows(on: On) -> Any:
     return (
-        select(*(dead_rows.c[name] for name in ("version", "slot", "kill", "cause", "bitmap", "blob")))
+        select(*(dead_rows.c[name] for name in ("table_id", "version", "slot", "kill", "cause", "bitmap", "blob")))
         .select_from(on(dead_rows))
-        .where(dead_rows.c.table_id == bindparam("table"))
+        .where(dead_rows.c.table_id.in_(_tables))
         .order_by(dead_rows.c.version, dead_rows.c.kill.desc())  # in one commit kills come first
     )
 
@@ -78,35 +79,61 @@ class _Events:
         return TableDelta(table_id, placed, removed, self.killed, self.revived, cause, version)
 
 
+_ByTable = Mapping[str, Sequence[Any]]
+
+
 class States(Objects):
     """The rows of tables."""
 
     def state(self, position: Position, table_id: str) -> TableState:
         """The visible parts and dead rows of a table at a position; empty for a table that is not there."""
-        segments = self.lineage(position)
-        found = self._memory.states.nearest(table_id, segments)
-        if found is None:
-            start, newer = TableState(table_id, position), segments
-        else:
-            start, newer = found[0], since(segments, found[1])
-        state = self._folded(start, position, newer)
-        if newer:
-            self._memory.states.keep(state, segments[0].branch_id, position.version)
-        return state
+        return self.states(position, [table_id])[table_id]
 
-    def _folded(self, start: TableState, position: Position, segments: Lineage) -> TableState:
-        """The state after the events of these segments, without making a delta of every commit."""
-        values = {"table": start.table_id}
-        placements = _PLACEMENTS.rows(self._db.rows, segments, values) if segments else []
-        kills = _DEAD_ROWS.rows(self._db.rows, segments, values) if segments else []
+    def states(self, position: Position, table_ids: Iterable[str]) -> dict[str, TableState]:
+        """The same of many tables. Those whose states at hand are about equally old are read together."""
+        segments = self.lineage(position)
+        alike: dict[int | None, list[tuple[TableState, int]]] = {}
+        for table_id in table_ids:
+            at_hand = self._memory.states.nearest(table_id, segments)
+            age = None if at_hand is None else _age(position.version - at_hand[1])
+            alike.setdefault(age, []).append(at_hand or (TableState(table_id, position), -1))
+        found: dict[str, TableState] = {}
+        for starts in alike.values():
+            newer = since(segments, min(version for _, version in starts))
+            placements, kills = self._events([start.table_id for start, _ in starts], newer)
+            for start, version in starts:
+                table_id = start.table_id
+                state = self._folded(start, version, position, placements.get(table_id, ()), kills.get(table_id, ()))
+                found[table_id] = state
+                if newer:
+                    self._memory.states.keep(state, segments[0].branch_id, position.version)
+        return found
+
+    def _events(self, table_ids: Sequence[str], segments: Lineage) -> tuple[_ByTable, _ByTable]:
+        """What happened to tables' slots, and to their rows, oldest first."""
+
+        def read(along: Along) -> _ByTable:
+            by_table: dict[str, list[Any]] = {}
+            for row in in_batches(table_ids, lambda batch: along.rows(self._db.rows, segments, {"tables": batch})):
+                by_table.setdefault(row[0], []).append(row)
+            return by_table
+
+        return read(_PLACEMENTS), read(_DEAD_ROWS)
+
+    def _folded(
+        self, start: TableState, version: int, position: Position, placements: Sequence[Any], kills: Sequence[Any]
+    ) -> TableState:
+        """`start`, which is of this version, after these events; older ones among them are in it already."""
+        placements = [row for row in placements if row[1] > version]
+        kills = [row for row in kills if row[1] > version]
         if not (placements or kills):
             return _moved(start, position, [])
         parts, dead = dict(start.parts), dict(start.dead)
-        for _, slot, is_placed, _, *fields in placements:
+        for _, _, slot, is_placed, _, *fields in placements:
             parts.pop(slot, None)  # what is placed again stands last
             if is_placed:
                 parts[slot] = Part(*fields)
-        for _, slot, kill, _, bitmap, blob in kills:
+        for _, _, slot, kill, _, bitmap, blob in kills:
             rows, had = decode(bitmap, blob, self._blobs), dead.get(slot, BitMap())
             left = had | rows if kill else had - rows
             if left:
@@ -117,21 +144,27 @@ class States(Objects):
 
     def deltas(self, position: Position, table_id: str, after: int) -> list[TableDelta]:
         """What commits newer than version `after` did to a table's rows: one delta a commit and cause, oldest first."""
-        return self._deltas(table_id, since(self.lineage(position), after))
+        return self.deltas_of(position, [table_id], after)[table_id]
+
+    def deltas_of(self, position: Position, table_ids: Iterable[str], after: int) -> dict[str, list[TableDelta]]:
+        """The same of many tables."""
+        wanted = list(table_ids)
+        placements, kills = self._events(wanted, since(self.lineage(position), after))
+        return {id: self._deltas(id, placements.get(id, ()), kills.get(id, ())) for id in wanted}
 
     def bytes_placed(self) -> dict[int, int]:
         """Branch -> the bytes of the parts that only its own commits placed: what nothing else would keep."""
         return {row.branch_id: int(row.bytes) for row in self._db.rows(_BYTES_PLACED, {})}
 
-    def _deltas(self, table_id: str, segments: Lineage) -> list[TableDelta]:
+    def _deltas(self, table_id: str, placements: Sequence[Any], kills: Sequence[Any]) -> list[TableDelta]:
         found: dict[tuple[int, str], _Events] = {}
-        for version, slot, is_placed, cause, *fields in _PLACEMENTS.rows(self._db.rows, segments, {"table": table_id}):
+        for _, version, slot, is_placed, cause, *fields in placements:
             events = found.setdefault((version, cause), _Events())
             if is_placed:
                 events.placed.append(Part(*fields))
             else:
                 events.removed.append(slot)
-        for version, slot, kill, cause, bitmap, blob in _DEAD_ROWS.rows(self._db.rows, segments, {"table": table_id}):
+        for _, version, slot, kill, cause, bitmap, blob in kills:
             events = found.setdefault((version, cause), _Events())
             (events.killed if kill else events.revived)[slot] = decode(bitmap, blob, self._blobs)
         ordered = sorted(found.items(), key=lambda item: item[0])
@@ -148,6 +181,11 @@ class States(Objects):
             found = self._memory.states.nearest(table_id, segments)
             if found is not None and found[1] == owner.upto:
                 self._memory.states.keep(_moved(found[0], after, made), after.branch_id, after.version)
+
+
+def _age(versions: int) -> int:
+    """States of one age are this many versions old, up to a factor of two; up to a thousand makes no difference."""
+    return max(versions.bit_length(), 10) if versions else 0
 
 
 def _moved(state: TableState, position: Position, deltas: list[TableDelta]) -> TableState:

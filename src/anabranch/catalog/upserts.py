@@ -22,6 +22,14 @@ def insert_if_absent(connection: Connection, table: Table, rows: list[dict[str, 
 
 
 @lru_cache(maxsize=8)
+def replacing(dialect: str, table: Table, column: str) -> Any:
+    """A statement that adds a row, or gives the one of its key another value in a column."""
+    insert = _INSERT[dialect](table)
+    keys = [key.name for key in table.primary_key]
+    return insert.on_conflict_do_update(index_elements=keys, set_={column: insert.excluded[column]})
+
+
+@lru_cache(maxsize=8)
 def adding(dialect: str, table: Table, column: str) -> Any:
     """A statement that adds :step to a counter, beginning at :first, and returns the counter's new value."""
     insert = _INSERT[dialect](table)

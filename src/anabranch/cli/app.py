@@ -15,6 +15,7 @@ from anabranch import __version__
 from anabranch.cli import (
     branch,
     cherry_pick,
+    config,
     conflicts,
     describe,
     diff,
@@ -44,6 +45,7 @@ class Command(Protocol):
 
 COMMANDS: tuple[Command, ...] = (
     init, sql, log, branch, tag, diff, merge, conflicts, cherry_pick, revert, tables, describe, history, restore,
+    config,
 )  # fmt: skip
 
 

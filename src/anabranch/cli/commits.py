@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 Marks = Mapping[tuple[int, int], Sequence[str]]
 
 
-def print_commits(lake: Lake, commits: Sequence[Commit], settings: Settings, *, long: bool) -> None:
+def print_commits(
+    lake: Lake, commits: Sequence[Commit], settings: Settings, *, long: bool, made_on: bool = False
+) -> None:
+    """`made_on`: name the branches where commits are of several, whose versions may be the same."""
     branches = {branch.id: branch for branch in lake.branches()}
     if settings.json:
         print_json([record(commit, branches) for commit in commits])
@@ -27,6 +30,11 @@ def print_commits(lake: Lake, commits: Sequence[Commit], settings: Settings, *, 
         print("\n\n".join(_lines(commit, marks) for commit in commits))
         return
     rows = [[str(c.version), f"{c.time:%Y-%m-%d %H:%M:%S}", c.author, c.operation, c.message] for c in commits]
+    if made_on and len({commit.branch_id for commit in commits}) > 1:
+        rows = [
+            [*row[:1], _name(branches, c.branch_id) or "(dropped)", *row[1:]]
+            for row, c in zip(rows, commits, strict=True)
+        ]
     for commit, line in zip(commits, aligned(rows), strict=True):
         version = str(commit.version)
         print(styled(version, "yellow") + line.removeprefix(version) + _shown(commit, marks))

@@ -98,6 +98,8 @@ def next_steps(
     if verb == "merge" and len(tables) > 1:
         said = " ".join(f"--resolve-table {quote(table)}=theirs" for table in tables[:2])
         steps.append([f"{again} {said}", "table by table"])
+    if verb == "merge" and any(isinstance(conflict.row, int) for conflict in conflicts):
+        steps.append([f"{again} --resolutions FILE", "row by row (see merge --help)"])
     if verb == "merge" and tables:
         steps.append([f"  {typed} diff {quote(into)} {quote(theirs)} --table {quote(tables[0])}", "look at the rows"])
     return ["Nothing was changed. Next, one of:", *aligned(steps)]

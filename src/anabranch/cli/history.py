@@ -17,4 +17,4 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(settings: Settings, args: argparse.Namespace) -> None:
     with settings.open() as lake:
-        print_commits(lake, lake.table(args.table).history(args.limit), settings, long=args.long)
+        print_commits(lake, lake.table(args.table).history(args.limit), settings, long=args.long, made_on=True)

@@ -1,6 +1,9 @@
 """Merge a branch, a tag or branch@version into the branch, as one commit.
 
 With conflicts nothing changes and the exit code is 3; they are shown with what to type next.
+
+A file of resolutions is a JSON object of tables, each with its rows: {"d.t": [{"_row_id": 4294967296, "id": 1}, …]}.
+A row has the id that its conflict shows and every column as it shall be, or "_kind": "-D" if it shall be gone.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from anabranch.cli import merging
+from anabranch.cli import merging, resolutions
 from anabranch.cli.exits import Usage
 from anabranch.cli.settings import Settings
 
@@ -20,13 +23,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resolve-table", metavar="DATABASE.TABLE=SIDE", action="append", default=[], help="the same for one table"
     )
+    parser.add_argument("--resolutions", metavar="FILE", help="row by row, as JSON; - reads it from the input")
 
 
 def run(settings: Settings, args: argparse.Namespace) -> int:
     tables = dict(_one(text) for text in args.resolve_table)
     with settings.open() as lake:
-        into = lake.branch if args.into is None else lake.on(args.into).branch
-        merge = partial(lake.merge, args.theirs, args.into, resolve_tables=tables)
+        on = lake if args.into is None else lake.on(args.into)
+        into = on.branch
+        rows = resolutions.read(args.resolutions, on, args.theirs) if args.resolutions else None
+        merge = partial(lake.merge, args.theirs, args.into, resolve_tables=tables, resolutions=rows)
         return merging.Meeting("merge", args.theirs, into, merge).attempt(settings, args)
 
 

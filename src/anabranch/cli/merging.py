@@ -18,6 +18,11 @@ from anabranch.errors import MergeConflict
 if TYPE_CHECKING:
     from anabranch.commands.merge_branch import MergeReport
 
+_REFUSED = {
+    "merge": "'{theirs}' and '{into}' do not fit together",
+    "cherry-pick": "'{theirs}' cannot be picked onto '{into}'",
+    "revert": "'{theirs}' cannot be undone on '{into}'",
+}
 Run = Callable[..., "MergeReport"]
 """Merges with `detect`, `resolve` and `dry_run`."""
 
@@ -29,7 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def detect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--detect", choices=("file", "row", "cell"), help="what conflicts; else the table's own way")
+    parser.add_argument(
+        "--detect", choices=("file", "row", "cell"), help="what conflicts; else as the table or the lake says"
+    )
 
 
 @dataclass(frozen=True)
@@ -50,28 +57,18 @@ class Meeting:
             if settings.json:
                 raise
             count = len(conflict.conflicts)
-            said = f"'{self.theirs}' and '{self.into}' do not fit together: {count:,} conflict{'s' * (count != 1)}."
+            said = _REFUSED[self.verb].format(theirs=self.theirs, into=self.into)
+            said += f": {count:,} conflict{'s' * (count != 1)}."
             lines = [f"anabranch: error: {said}", "", *conflict_lines(conflict.conflicts)]
-            lines += ["", *self._next(settings, conflict, args.detect)]
+            lines += ["", *self._next(settings, conflict)]
             print("\n".join(lines), file=sys.stderr, flush=True)
             return CONFLICT
         self._print(report, settings, dry_run=args.dry_run)
         return CONFLICT if report.conflicts else OK
 
-    def _next(self, settings: Settings, conflict: MergeConflict, asked: str | None) -> list[str]:
-        return next_steps(
-            settings.typed(self.into), self.verb, self.theirs, conflict.conflicts, self._passing(conflict, asked),
-            self.into,
-        )  # fmt: skip
-
-    def _passing(self, conflict: MergeConflict, asked: str | None) -> str | None:
-        """Another `detect` under which nothing conflicts."""
-        if all(one.kind not in ("row", "rows") for one in conflict.conflicts):
-            return None
-        for other in ("row", "cell")[("file", "row", "cell").index(asked or "file") :]:
-            if not self.run(detect=other, resolve=None, dry_run=True).conflicts:
-                return other
-        return None
+    def _next(self, settings: Settings, conflict: MergeConflict) -> list[str]:
+        typed = settings.typed(self.into)
+        return next_steps(typed, self.verb, self.theirs, conflict.conflicts, conflict.passing, self.into)
 
     def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
         changes = [] if report.up_to_date else [row.asDict() for row in report.result()]

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anabranch.commands import branches, databases, describe, optimize, restore, tables
+    from anabranch.commands import branches, databases, describe, optimize, options, restore, tables
 
-_MODULES = ("branches", "databases", "describe", "optimize", "restore", "tables")
+_MODULES = ("branches", "databases", "describe", "optimize", "options", "restore", "tables")
 
 
 def __getattr__(name: str) -> ModuleType:

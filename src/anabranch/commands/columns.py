@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from anabranch import expressions
 from anabranch.commands.session import OpenTable, Session, table_change
-from anabranch.engines import engine_spec
+from anabranch.engines import check_change, engine_spec
 from anabranch.errors import AnabranchError, NullViolation, SchemaError
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
@@ -102,7 +102,9 @@ def alter_schema(
     if changed == table.schema:
         return None
     if table.schema.primary_key:
-        engine_spec(changed, table.record.properties)  # options name columns by their labels
+        # Options name columns by their labels: a rename or drop must leave them right.
+        has_parts = bool(session.catalog.state(table.position, table.id).parts)
+        check_change(table.engine, engine_spec(changed, table.record.properties), has_parts=has_parts)
     schema = replace(changed, id=session.catalog.reserve_schema_id(table.id))
     return session.commit(
         table.position,

@@ -123,7 +123,7 @@ def _merged(view: TableView, plan: Plan, spec: EngineSpec, engine: str, stop: Ca
     size = batch_rows(len(plan.units))
     marked = any(has_kinds(part) for unit in plan.units for part in unit.parts)
     runs = [aged(age, _batches(view, unit.parts, size, marked=marked)) for age, unit in enumerate(plan.units)]
-    for window in sorted_merge(runs, spec.key, engine=engine):
+    for window in sorted_merge(runs, spec.key, engine=engine, nullable=spec.nullable_key):
         if stop():
             raise Stopped
         rows, starts = window.rows, window.starts

@@ -180,14 +180,14 @@ def _time(micros: int) -> Any:
 def explain(session: Session, plans: Sequence[ScanPlan]) -> Result:
     """One line for every way that parts of a table take, and one for the parts that nothing opens."""
     rows: list[list[Any]] = []
-    for plan in plans:
+    for plan in (each for whole in plans for each in whole.each):
         paths = choose_paths(plan, session.shared.limits, native=plan.view.files.is_local)
         before = len(rows)
         for path, note, parts in (
             ("local", "read in this process", paths.local),
             ("bundled", "small parts, several a task", paths.bundled),
             ("native", "Spark's own reader", paths.native),
-            ("masked", "Spark's own reader, dead rows hidden", paths.masked),
+            ("masked", "Spark's own reader, dead or superseded rows hidden", paths.masked),
         ):
             if parts:
                 dead = sum(plan.view.dead_in(part) for part in parts)

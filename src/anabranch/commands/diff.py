@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.branching.rows import Origins
+from anabranch.branching.versions import alike
 from anabranch.commands import partitions
 from anabranch.commands.diff_rows import (
     Counts,
@@ -29,7 +30,7 @@ from anabranch.commands.diff_rows import (
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import NotFound
-from anabranch.execution.fetch import fetch, read_origins
+from anabranch.execution.fetch import Alike, fetch, read_origins
 from anabranch.model.history import Position, shared_version
 from anabranch.model.names import fold, qualified
 from anabranch.model.part import Part
@@ -260,20 +261,29 @@ def _names(session: Session, at: Position) -> list[str]:
 def _fetched(
     session: Session, table: OpenTable, columns: Sequence[Column], states: Sequence[TableState], found: RowDiff
 ) -> tuple[RowDiff, tuple[pa.Table, pa.Table]]:
-    """The values before and after; rows that are alike are left out of all three."""
+    """The values before and after; rows that are alike are left out of all three.
 
-    def read(state: TableState, ids: np.ndarray) -> pa.Table:
-        parts = parts_of(state, ids)
-        written = {p.schema_id: session.catalog.schema(table.id, p.schema_id) for p in parts.values()}
-        return fetch(session.folder(table.id), table.name, parts, written, columns, ids)
+    Of two versions, the one in the smaller part is read in full, the other only where it may differ."""
+    parts = {**parts_of(states[0], found.before), **parts_of(states[1], found.after)}
+    written = {part.schema_id: session.catalog.schema(table.id, part.schema_id) for part in parts.values()}
 
-    before, after = read(states[0], found.before), read(states[1], found.after)
-    both = np.flatnonzero((found.before >= 0) & (found.after >= 0))
-    same = both[equal_rows(before.take(pa.array(both)), after.take(pa.array(both)))]
-    if not len(same):
-        return found, (before, after)
-    kept = pa.array(np.delete(np.arange(len(found.before)), same))
-    return found.without(same), (before.take(kept), after.take(kept))
+    def read(ids: np.ndarray, known: Sequence[Alike] = ()) -> pa.Table:
+        return fetch(session.folder(table.id), table.name, parts, written, columns, ids, known)
+
+    before_first = found.before_is_smaller(parts)
+    first = np.where(before_first, found.before, found.after)
+    second = np.where(before_first, found.after, found.before)
+    rows = read(first)
+    others = read(second, [Alike(rows, alike(columns, second, first, parts, written))])
+    both = np.flatnonzero(second >= 0)
+    same = both[equal_rows(rows.take(pa.array(both)), others.take(pa.array(both)))]
+    kept = np.delete(np.arange(len(first)), same)
+    pieces = pa.concat_tables([rows, others])
+    before, after = (
+        pieces.take(pa.array(np.where(is_first, kept, len(first) + kept)))
+        for is_first in (before_first[kept], ~before_first[kept])
+    )
+    return found.without(same), (before, after)
 
 
 def _marked(found: RowDiff, before: pa.Table, after: pa.Table) -> pa.Table:

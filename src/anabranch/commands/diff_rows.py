@@ -41,6 +41,18 @@ class RowDiff:
     def without(self, places: np.ndarray) -> RowDiff:
         return RowDiff(np.delete(self.before, places), np.delete(self.after, places))
 
+    def before_is_smaller(self, parts: Mapping[int, Part]) -> np.ndarray:
+        """Where the version before lies in the smaller part, or is the only one."""
+        sizes = [_sizes(ids, parts) for ids in (self.before, self.after)]
+        return sizes[0] < sizes[1]
+
+
+def _sizes(ids: np.ndarray, parts: Mapping[int, Part]) -> np.ndarray:
+    """The bytes of every row's part; more than any part has where there is no row."""
+    slots, at = np.unique(np.where(ids >= 0, ids >> POSITION_BITS, -1), return_inverse=True)
+    none = np.iinfo(np.int64).max
+    return np.array([parts[slot].bytes if slot >= 0 else none for slot in slots.tolist()], np.int64)[at]
+
 
 def compared(old: TableState, new: TableState) -> Side:
     """What `new` has and `old` has not, and the other way round."""

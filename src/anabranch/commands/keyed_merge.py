@@ -60,6 +60,8 @@ class Decided:
 
     rows: pa.Table | None = None
     conflicts: tuple[ConflictRecord, ...] = ()
+    resolved: bool = False
+    """Keys in conflict met rows that the user gave."""
 
 
 @dataclass
@@ -111,11 +113,12 @@ class KeyedMerge:
         records = self._records(view, spec, keys, partitions)
         contest = self._contest(records)
         verdict = decide(contest, np.full(records.count, choice or ""))
-        if given is not None and verdict.clash.any():
+        resolved = given is not None and bool(verdict.clash.any())
+        if given is not None and resolved:
             verdict = with_given(verdict, given(records, contest, verdict.clash))
         conflicts = conflicts_of(self.name, schema, records, contest, verdict)
         rows = decided_rows(records.keys, verdict, contest.merged, spec)
-        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts))
+        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts), resolved)
 
     def _contested(self, view: TableView, spec: EngineSpec) -> tuple[KeyColumns | None, set[str | None]]:
         """Keys that both sides touched, sorted and distinct, and the partitions in which they lie."""

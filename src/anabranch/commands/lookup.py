@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.commands.session import OpenTable, Session
-from anabranch.errors import ColumnMismatch, NullViolation, Refused
+from anabranch.errors import ColumnMismatch, NullViolation
+from anabranch.execution.keyed_writer import keys_in
 from anabranch.execution.records import rows_of
 from anabranch.execution.shape import assigned
 from anabranch.keyed.key_columns import key_columns
@@ -22,10 +23,10 @@ from anabranch.storage.projection import convert
 def lookup(session: Session, table: OpenTable, keys: pa.Table, labels: Sequence[str] | None = None) -> pa.Table:
     """The rows of these keys, in the order of the keys; a key that is not there has no row."""
     columns = table.schema.select(labels)
-    asked = wanted(key_columns(_checked(table, keys)))
+    asked = wanted(key_columns(_checked(table, keys), nullable=table.engine.nullable_key))
     view, spec = session.view(table), table.engine
     rows = rows_of(view, view.standing.parts, asked.keys, spec)
-    there, at = match(key_columns([rows.column(name) for name in spec.key]), asked.keys)
+    there, at = match(keys_in(rows, spec), asked.keys)
     places = np.full(len(asked.keys), -1, np.int64)
     places[there] = at
     order = places[asked.asked]
@@ -40,8 +41,6 @@ def _labelled(rows: pa.Table, column: Column) -> pa.ChunkedArray:
 
 def _checked(table: OpenTable, keys: pa.Table) -> list[pa.ChunkedArray]:
     """The key's columns in its order and types."""
-    if not table.schema.primary_key:
-        raise Refused(f"table '{table.name}' has no primary key to look up. Use to_arrow(where=…).")
     key = [column for name in table.schema.primary_key if (column := table.schema.physical(name)) is not None]
     given = {name.lower(): name for name in keys.column_names}
     missing = [column.label for column in key if column.label.lower() not in given]
@@ -50,6 +49,6 @@ def _checked(table: OpenTable, keys: pa.Table) -> list[pa.ChunkedArray]:
         raise ColumnMismatch(table.name, missing, extra, [column.label for column in key])
     arrays = [assigned(keys.column(given[column.label.lower()]), column) for column in key]
     for array, column in zip(arrays, key, strict=True):
-        if array.null_count:
+        if array.null_count and not column.nullable:
             raise NullViolation(column.label, table.name, array.null_count)
     return arrays

@@ -17,15 +17,17 @@ from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
+from anabranch.commands.merge_reads import History
+from anabranch.commands.resolutions import refuse_idle
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.commands.table_merge import TableMerger
 from anabranch.errors import CommitConflict, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.history import Commit, Position, shared_version
+from anabranch.model.history import Commit, Position
 from anabranch.model.names import fold
-from anabranch.model.part import Part
+from anabranch.model.part import Part, with_changed
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
@@ -80,16 +82,17 @@ class MergeReport:
 
 def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
     """Into the session's branch. A dry run reports conflicts, a real one raises them."""
+    wishes = replace(wishes, lake=session.catalog.options())
     for _ in range(_TRIES):
         ours = session.head()
         their_position = session.resolve(theirs)
         if fold(theirs) == fold(_name(session)):
             raise Refused(f"'{theirs}' cannot be merged into itself: name another branch, or a version.")
         at = _points(session, ours, their_position)
-        plan = MergePlan(Positions((), ours, their_position)) if at is None else plan_merge(session, at, wishes)
+        plan = _plan(session, at, Positions((), ours, their_position), wishes)
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
-        _refuse_conflicts(session, plan, theirs, wishes)
+        _refuse_conflicts(session, plan, f"'{theirs}' does not merge into", wishes)
         try:
             commit = _commit(session, plan, "MERGE BRANCH", f"{theirs} into {_name(session)}", merged=their_position)
         except CommitConflict:
@@ -121,7 +124,8 @@ def _apply(
         plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
-        _refuse_conflicts(session, plan, commit.id[:8], wishes)
+        does = "cannot be undone on" if backwards else "cannot be picked onto"
+        _refuse_conflicts(session, plan, f"version {commit.version} ({commit.operation}) {does}", wishes)
         if backwards:
             _as_undoing(plan)
         try:
@@ -160,9 +164,9 @@ def _points(session: Session, ours: Position, theirs: Position) -> Positions | N
     """None: ours has everything of theirs already."""
     catalog = session.catalog
     merges = catalog.merges()
-    if reaches(theirs, reached(ours, catalog.branch_by_id, merges), catalog.branch_by_id):
+    if reaches(theirs, reached(ours, catalog.origin, merges), catalog.origin):
         return None
-    return Positions(merge_bases(ours, theirs, catalog.branch_by_id, merges), ours, theirs)
+    return Positions(merge_bases(ours, theirs, catalog.origin, merges), ours, theirs)
 
 
 # --- planning ---------------------------------------------------------------------------------------------------------
@@ -171,42 +175,32 @@ def _points(session: Session, ours: Position, theirs: Position) -> Positions | N
 def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
     """Every object that theirs touched, merged; reads what it must and writes nothing."""
     plan = MergePlan(at)
-    databases, tables = _touched(session, at, at.theirs)
-    moved = set(_touched(session, at, at.ours)[1]) if len(at.bases) == 1 else set(tables)
-    for table_id in tables:
-        made = TableMerger(session, table_id, at, wishes, ours_moved=table_id in moved).merge()
-        plan.conflicts += made.conflicts
-        if not made.is_empty:
-            plan.tables[table_id] = made
+    history = History(session.catalog, at)
+    databases, tables = history.touched(at.theirs)
+    for batch in history.batches(tables):
+        for table_id in batch.ids:
+            made = TableMerger(session, table_id, batch, wishes).merge()
+            plan.conflicts += made.conflicts
+            if not made.is_empty:
+                plan.tables[table_id] = made
     for database_id in _with_parents(session, plan, databases):
         _merge_database(session, plan, database_id, wishes)
     plan.conflicts += _names(session, plan)
     return plan
 
 
-def _touched(session: Session, at: Positions, side: Position) -> tuple[list[str], list[str]]:
-    """Ids of the databases and tables in which a side may differ from a base."""
-    catalog = session.catalog
-    databases: dict[str, None] = {}
-    tables: dict[str, None] = {}
-    there = catalog.lineage(side)
-    for base in at.bases:
-        after = shared_version(there, catalog.lineage(base))
-        for head in (side, base):
-            for _, change in catalog.changes(head, after):
-                (databases if change.kind == "database" else tables)[change.object_id] = None
-    return list(databases), list(tables)
+def _plan(session: Session, at: Positions | None, nothing: Positions, wishes: Wishes) -> MergePlan:
+    """`at` None: there is nothing to merge, and so nothing to resolve."""
+    plan = MergePlan(nothing) if at is None else plan_merge(session, at, wishes)
+    refuse_idle(wishes.rows, [id for id, made in plan.tables.items() if made.resolved or made.conflicts])
+    return plan
 
 
 def _with_parents(session: Session, plan: MergePlan, databases: Iterable[str]) -> list[str]:
     """Databases that theirs touched, and those that a merged table needs and ours lacks."""
-    found = dict.fromkeys(databases)
-    for made in plan.tables.values():
-        if made.record is not None and not made.record.dropped:
-            here = session.catalog.database_by_id(plan.at.ours, made.record.database_id)
-            if here is None or here.dropped:
-                found[made.record.database_id] = None
-    return list(found)
+    needed = [m.record.database_id for m in plan.tables.values() if m.record is not None and not m.record.dropped]
+    here = session.catalog.databases_by_id(plan.at.ours, set(needed))
+    return list(dict.fromkeys([*databases, *(id for id in needed if id not in here or here[id].dropped)]))
 
 
 def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes: Wishes) -> None:
@@ -262,12 +256,14 @@ def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
         taken = catalog.database(ours, database.name)
         if taken is not None:
             held_databases[taken.id] = databases.get(taken.id, taken)
+    names: dict[str, list[str]] = {}
     for table in tables.values():
-        parent = databases.get(table.database_id) or catalog.database_by_id(ours, table.database_id)
-        if parent is not None:
-            held_databases.setdefault(parent.id, parent)
-        holder = catalog.table(ours, table.database_id, table.name)
-        if holder is not None:
+        names.setdefault(table.database_id, []).append(table.name)
+    parents = {**catalog.databases_by_id(ours, names.keys()), **databases}
+    for database_id, given in names.items():
+        if database_id in parents:
+            held_databases.setdefault(database_id, parents[database_id])
+        for holder in catalog.tables_named(ours, database_id, given).values():
             held_tables[holder.id] = tables.get(holder.id, holder)
     return check_names(
         {**held_databases, **databases}.values(),
@@ -275,7 +271,8 @@ def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
     )
 
 
-def _refuse_conflicts(session: Session, plan: MergePlan, theirs: str, wishes: Wishes) -> None:
+def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wishes) -> None:
+    """`failed`: what did not fit, up to the name of the branch."""
     if not plan.conflicts:
         return
     looser = _looser(session, plan, wishes)
@@ -283,16 +280,21 @@ def _refuse_conflicts(session: Session, plan: MergePlan, theirs: str, wishes: Wi
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
     raise MergeConflict(
-        f"'{theirs}' does not merge into '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
+        f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
         f"{shown}{more}{hint}\nRESOLVE USING OURS or THEIRS settles conflicts of rows.",
         plan.conflicts,
+        looser,
     )
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:
     """Another `detect` under which nothing would conflict."""
-    if wishes.detect == "cell" or all(conflict.kind not in ("rows", "row") for conflict in plan.conflicts):
+    if (
+        wishes.detect == "cell"
+        or wishes.rows
+        or all(conflict.kind not in ("rows", "row") for conflict in plan.conflicts)
+    ):
         return None
     for detect in ("row", "cell")[("file", "row").index(wishes.detect or "file") :]:
         if not plan_merge(session, plan.at, replace(wishes, detect=detect)).conflicts:  # type: ignore[arg-type]
@@ -325,6 +327,7 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
     tables, schemas, partitions, hidden = [], [], [], []
     deltas: list[TableDelta] = []
     changes = [Change("database", d.id, what, {"name": d.name}) for d, done in plan.databases for what in done]  # type: ignore[arg-type]
+    before = session.catalog.tables_by_id(plan.at.ours, plan.tables)
     for table_id, made in plan.tables.items():
         record = made.record
         if record is None:
@@ -333,7 +336,7 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
             schema = replace(made.schema, id=session.catalog.reserve_schema_id(table_id))
             made.schema, record = schema, replace(record, schema_id=schema.id)
             schemas.append((table_id, schema))
-        if record != session.catalog.table_by_id(plan.at.ours, table_id):
+        if record != before.get(table_id):
             tables.append(record)
         partitions += made.partitions
         deltas += _with_combined(session, table_id, record, made, written)
@@ -366,6 +369,7 @@ def _with_combined(
     to = Destination(session.folder(table_id), made.schema, option(record.properties, "write.compression"))
     rows = made.combined.append_column(ORIGIN, pa.array(made.origins))
     parts = write_parts(to, [rows], lambda: session.next_slot(table_id), has_origin=True)
+    parts = [with_changed(part, made.changed) for part in parts]
     written += [(table_id, part) for part in parts]
     updated = [delta for delta in made.deltas if delta.cause in ("update", "restore")]
     first = updated[0] if updated else TableDelta(table_id, cause="update")

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
+from anabranch.commands.resolutions import Given
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position
 from anabranch.model.records import Change, Operation, PartitionRecord, TableDelta, TableRecord
@@ -33,6 +34,11 @@ class Wishes:
     detect: Detect | None = None
     resolve: Choice | None = None
     tables: Mapping[str, Choice] = field(default_factory=dict)
+    """By table id."""
+    rows: Mapping[str, Given] = field(default_factory=dict)
+    """By table id: rows that the user settles one by one."""
+    lake: Mapping[str, str] = field(default_factory=dict)
+    """The lake's options, for tables without their own."""
     predicates: bool = True
     """Whether theirs' predicates are held against ours' new rows; a pick or revert does not."""
 
@@ -51,10 +57,14 @@ class TableMerge:
     operations: list[tuple[Operation, dict[str, Any]]] = field(default_factory=list)
     conflicts: list[ConflictRecord] = field(default_factory=list)
     removed_rows: int = 0
+    resolved: bool = False
+    """Rows were settled one by one."""
     news: bool = False
     """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
     combined: pa.Table | None = None
     origins: np.ndarray | None = None
+    changed: frozenset[str] | None = frozenset()
+    """Columns in which `combined` may differ from the rows' first versions; None: unknown."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     decided: pa.Table | None = None
     """Rows of a keyed table that are placed after all others, by physical names and with their kinds."""
@@ -65,8 +75,9 @@ class TableMerge:
     def is_empty(self) -> bool:
         return not (self.operations or self.conflicts or self.news)
 
-    def add(self, rows: pa.Table, origins: np.ndarray) -> None:
-        """Rows that the merge makes, as versions of rows with these origins."""
+    def add(self, rows: pa.Table, origins: np.ndarray, changed: frozenset[str] | None = None) -> None:
+        """Rows that the merge makes, as versions of rows with these origins; `changed`: see branching/versions.py."""
+        self.changed = None if self.changed is None or changed is None else self.changed | changed
         if self.combined is None or self.origins is None:
             self.combined, self.origins = rows, origins
         else:

@@ -6,76 +6,75 @@ cell merge combines are kept until the whole merge is known to pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.criss_cross import disputed, left_standing
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
 from anabranch.branching.rows import (
     Scope,
     Side,
+    Versions,
     common_state,
-    disputed,
     ids_of,
     origins_of,
     placed_since,
     side_of,
     united,
+    versions,
     visible,
+    without_undone,
 )
-from anabranch.branching.schema_merge import merge_schemas, newly_required, unreadable
-from anabranch.branching.settle import chosen, settle
-from anabranch.commands.keyed_conflicts import engine_conflicts, with_engine_of
-from anabranch.commands.keyed_merge import KeyedMerge, as_replay, list_deltas
-from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
-from anabranch.commands.replay_inserts import replay_on, under
+from anabranch.branching.schema_merge import merge_schemas
+from anabranch.branching.schema_merge import unreadable as unreadable_columns
+from anabranch.branching.scopes import scope_json, scopes_of
+from anabranch.branching.settle import Settled, chosen, same_rows, settle
+from anabranch.branching.versions import alike, changed_by
+from anabranch.commands.keyed_merge import list_deltas
+from anabranch.commands.keyed_table_merge import check_engine, merge_keyed
+from anabranch.commands.meet_inserts import Inserts
+from anabranch.commands.merge_plan import TableMerge, Wishes
+from anabranch.commands.merge_reads import Batch
+from anabranch.commands.not_null import require
+from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
-from anabranch.engines import engine_spec
-from anabranch.errors import ExpressionError, NeedsSpark
-from anabranch.execution.fetch import fetch, read_origins
-from anabranch.execution.plan import ScanPlan, TableView
-from anabranch.execution.predicate import Predicate
-from anabranch.execution.reader import ROW_ID, read_batches
-from anabranch.execution.records import gives_null
+from anabranch.execution.fetch import Alike, fetch, read_origins
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.history import Position, shared_version
+from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
-from anabranch.model.part import POSITION_BITS, Part, bounds_of
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
-from anabranch.model.words import counted
 from anabranch.options import option
 
 
 class TableMerger:
     """Reads what a merge of one table needs, once, and only if it is needed."""
 
-    def __init__(
-        self, session: Session, table_id: str, at: Positions, wishes: Wishes, *, ours_moved: bool = True
-    ) -> None:
-        """`ours_moved` False: nothing happened to the table on ours since the only base."""
-        self.session, self.id, self.at, self.wishes, self.ours_moved = session, table_id, at, wishes, ours_moved
-        self.catalog = session.catalog
-        self.bases = [self.catalog.table_by_id(base, table_id) for base in at.bases]
-        self.ours = self.catalog.table_by_id(at.ours, table_id) if ours_moved else self.bases[0]
-        self.theirs = self.catalog.table_by_id(at.theirs, table_id)
+    def __init__(self, session: Session, table_id: str, reads: Batch, wishes: Wishes) -> None:
+        self.session, self.id, self.reads, self.wishes = session, table_id, reads, wishes
+        self.catalog, self.at, self.here = session.catalog, reads.at, reads.here(table_id)
+        self.ours_moved = table_id in reads.moved
+        self.bases = [reads.records(base).get(table_id) for base in self.at.bases]
+        self.ours, self.theirs = (reads.records(at).get(table_id) for at in (self.here, self.at.theirs))
+        if not any(self.bases) and all(side and not side.dropped for side in (self.ours, self.theirs)):
+            self.bases = [self._as_born()]  # both have it, after a cherry-pick say: so they have its birth in common
         self._origins: dict[int, np.ndarray] = {}
-        self._events: dict[Position, list[TableDelta]] = {}
 
     @cached_property
     def name(self) -> str:
         known = [record for record in (self.ours, self.theirs, *self.bases) if record is not None]
         record = next((record for record in known if not record.dropped), known[0])
         for position in (self.at.ours, self.at.theirs):
-            database = self.catalog.database_by_id(position, record.database_id)
+            database = self.reads.databases(position).get(record.database_id)
             if database is not None:
                 return qualified(database.name, record.name)
         return record.name
@@ -84,14 +83,16 @@ class TableMerger:
     def detect(self) -> Detect:
         record = self.ours or self.theirs
         assert record is not None
-        return self.wishes.detect or option(record.properties, "merge.detect")  # type: ignore[return-value]
+        wanted = self.wishes.detect or option(record.properties, "merge.detect", self.wishes.lake)
+        # Resolutions name rows, so rows are compared.
+        return "row" if wanted == "file" and self.id in self.wishes.rows else wanted  # type: ignore[return-value]
 
     @cached_property
     def choice(self) -> Choice | None:
         record = self.ours or self.theirs
         assert record is not None
         habit = option(record.properties, "merge.on-conflict")
-        wanted = self.wishes.tables.get(self.name.lower()) or self.wishes.resolve
+        wanted = self.wishes.tables.get(self.id) or self.wishes.resolve
         return wanted or (None if habit == "fail" else habit)  # type: ignore[return-value]
 
     def merge(self) -> TableMerge:
@@ -115,11 +116,11 @@ class TableMerger:
             self._take_over(made)
             return made
         if not rows_changed:
-            self._check_engine(made)
+            check_engine(self, made)
             return made
         made.news = False
         self._merge_schema(made)
-        self._check_engine(made)
+        check_engine(self, made)
         self._merge_partitions(made)
         self._merge_rows(made)
         return made
@@ -145,16 +146,13 @@ class TableMerger:
             return False
         if any(base is None or base.schema_id != self.theirs.schema_id for base in self.bases):
             return True
-        if self.other.changed or not self._schema(self.theirs).partitioned_by:
+        if self.other.changed or not self.schema(self.theirs).partitioned_by:
             return self.other.changed
-        return any(
-            self.catalog.partitions(base, self.id) != self.catalog.partitions(self.at.theirs, self.id)
-            for base in self.at.bases
-        )
+        return any(self._partitions(base) != self._partitions(self.at.theirs) for base in self.at.bases)
 
     @cached_property
     def _true_base(self) -> TableState:
-        return common_state([self.catalog.state(base, self.id) for base in self.at.bases])
+        return common_state([self.state(base) for base in self.at.bases])
 
     @cached_property
     def born(self) -> dict[int, Part]:
@@ -165,14 +163,27 @@ class TableMerger:
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
 
     @cached_property
+    def _young(self) -> frozenset[int]:
+        """Those that no base has."""
+        old = [self.state(base).parts for base in self.at.bases] if self.born else []
+        return frozenset(slot for slot in self.born if not any(slot in parts for parts in old))
+
+    @cached_property
     def base_state(self) -> TableState:
         base = self._true_base
         return replace(base, parts={**base.parts, **self.born}) if self.born else base
 
     def _deltas(self, head: Position) -> list[TableDelta]:
-        if head not in self._events:
-            self._events[head] = self.catalog.deltas(head, self.id, self._shared(head))
-        return self._events[head]
+        return self.reads.deltas(head)[self.id]
+
+    def state(self, at: Position) -> TableState:
+        return self.reads.states(at)[self.id]
+
+    def _partitions(self, at: Position) -> frozenset[str]:
+        return frozenset(self.reads.partitions(at)[self.id])
+
+    def _changes(self, head: Position) -> Sequence[tuple[Commit, Change]]:
+        return self.reads.history.changes(head).get(self.id, ())
 
     @cached_property
     def mine(self) -> Side:
@@ -184,60 +195,71 @@ class TableMerger:
     def other(self) -> Side:
         return self._side(self.at.theirs)
 
-    def _shared(self, head: Position) -> int:
-        here = self.catalog.lineage(head)
-        return min(shared_version(here, self.catalog.lineage(base)) for base in self.at.bases)
-
     def _side(self, head: Position) -> Side:
-        scopes = self._scopes(head, self._shared(head))
-        return side_of(self.base_state, self.catalog.state(head, self.id), self._deltas(head), scopes)
+        changes = self._changes(head)
+        went_back = [(c.version, x) for c, x in changes if x.operation == "restore" and "version" in x.detail]
+        restores = [(version, change.detail["version"]) for version, change in went_back]  # a REVERT has none
+        deltas = without_undone(self._deltas(head), restores)
+        return side_of(self.base_state, self.state(head), deltas, self._scopes(head, changes))
 
-    def _scopes(self, head: Position, after: int) -> list[Scope]:
+    def _scopes(self, head: Position, changes: Iterable[tuple[Commit, Change]]) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
         found: list[tuple[int, Scope]] = []
-        for commit, change in self.catalog.changes(head, after, self.id):
+        for commit, change in changes:
             scope = change.detail.get("scope")
             if change.operation == "overwrite" and scope is not None:
-                found += [(commit.version, one) for one in _scopes_of(scope, commit.version, self, head)]
-            elif change.operation == "restore":
-                found = [(version, one) for version, one in found if version <= change.detail.get("version", -1)]
-        reached = {base.version for base in self.at.bases if self._is_on(base, head)}
-        return [scope for version, scope in found if all(version > base for base in reached)]
+                deltas = [delta for delta in self._deltas(head) if delta.version == commit.version]
+                found += [(commit.version, one) for one in scopes_of(scope, deltas)]
+            elif change.operation == "restore" and "version" in change.detail:
+                found = [(version, one) for version, one in found if version <= change.detail["version"]]
+        newest = max(self.reads.history.reached(head), default=-1) if found else -1
+        return [scope for version, scope in found if version > newest]
 
-    def _is_on(self, base: Position, head: Position) -> bool:
-        return shared_version(self.catalog.lineage(head), self.catalog.lineage(base)) >= base.version
+    def _as_born(self) -> TableRecord | None:
+        """The table as it was created, or else as it came to theirs."""
+        for head in (self.at.theirs, self.at.ours):
+            for commit, change in self.catalog.changes(head, -1, self.id):
+                if change.operation == "create" and commit.operation not in ("MERGE BRANCH", "CHERRY PICK", "REVERT"):
+                    return self.catalog.table_by_id(Position(head.branch_id, commit.version), self.id)
+        return None
 
     # --- a table that only theirs has ---------------------------------------------------------------------------------
 
     def _take_over(self, made: TableMerge) -> None:
         """The same id, theirs' state as it is."""
         assert self.theirs is not None
-        state, now = self.catalog.state(self.at.theirs, self.id), self.catalog.state(self.at.ours, self.id)
-        side = side_of(now, state, self.catalog.deltas(self.at.theirs, self.id, -1))
+        state, now = self.state(self.at.theirs), self.state(self.here)
+        is_new = all(base is None for base in self.bases)
+        deltas = self._deltas(self.at.theirs) if is_new else self.catalog.deltas(self.at.theirs, self.id, -1)
+        side = side_of(now, state, deltas)
         nothing = side_of(now, now, [])
         made.record = self.theirs
-        made.schema = self.catalog.schema(self.id, self.theirs.schema_id)
+        made.schema = self.schema(self.theirs)
         if made.schema.primary_key:
             made.deltas = list_deltas(now, state, side)
         else:
             made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
-        named = set(self.catalog.partitions(self.at.theirs, self.id))
-        made.partitions = [PartitionRecord(self.id, text) for text in sorted(named)]
-        self._hide_schemas(made)
+        made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
+        self.hide_schemas(made)
 
     # --- schema -------------------------------------------------------------------------------------------------------
 
-    def _schema(self, record: TableRecord) -> Schema:
-        return self.catalog.schema(self.id, record.schema_id)
+    def schema(self, record: TableRecord) -> Schema:
+        return self.reads.schema(self.id, record.schema_id)
 
     def _merge_schema(self, made: TableMerge) -> None:
         assert self.ours is not None
         assert self.theirs is not None
         assert made.record is not None
-        ours, theirs = self._schema(self.ours), self._schema(self.theirs)
-        bases = [self._schema(base) for base in self.bases if base is not None]
+        ours, theirs = self.schema(self.ours), self.schema(self.theirs)
+        bases = [self.schema(base) for base in self.bases if base is not None]
         if bases and all(base.id == theirs.id for base in bases):
             made.schema = ours
+            return
+        if self._ours_is_base:  # theirs' schema as it is, also where a REVERT undoes a widening
+            made.schema, made.news = theirs, True
+            made.record = replace(made.record, schema_id=theirs.id)
+            made.operations.append(("column", {}))
             return
         aliases = self._known_aliases(ours, theirs)
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
@@ -253,19 +275,25 @@ class TableMerger:
             made.schema = same or merged.schema
             made.record = replace(made.record, schema_id=made.schema.id)
 
+    @cached_property
+    def _ours_is_base(self) -> bool:
+        """Whether ours did not change the table since the only base."""
+        if not self.ours_moved:
+            return True
+        return len(self.at.bases) == 1 and self.ours == self.bases[0] and not self.mine.changed and not self.born
+
     def _known_aliases(self, *schemas: Schema) -> dict[str, str]:
         found = {alias: column.physical for schema in schemas for column in schema.columns for alias in column.aliases}
-        for head in (self.at.ours, self.at.theirs):
-            for _, change in self.catalog.changes(head, -1, self.id):
+        for head in (self.here, self.at.theirs):
+            for _, change in self.reads.column_changes(head, self.id):
                 found |= change.detail.get("aliases", {})
         return found
 
     def _merge_partitions(self, made: TableMerge) -> None:
         if made.schema is not None and not made.schema.partitioned_by:
             return
-        bases = [frozenset(self.catalog.partitions(base, self.id)) for base in self.at.bases]
-        ours = frozenset(self.catalog.partitions(self.at.ours, self.id))
-        theirs = frozenset(self.catalog.partitions(self.at.theirs, self.id))
+        bases = [self._partitions(base) for base in self.at.bases]
+        ours, theirs = self._partitions(self.here), self._partitions(self.at.theirs)
         merged, conflicts = merge_partitions(bases, ours, theirs, table=self.name, resolve=self.choice)
         made.conflicts += conflicts
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(merged - ours)]
@@ -281,80 +309,49 @@ class TableMerger:
             self._origins[part.slot] = read_origins(self.session.folder(self.id), part, self.name)
         return self._origins[part.slot]
 
-    def _check_engine(self, made: TableMerge) -> None:
-        """What the records of a keyed table mean does not change under them."""
-        assert self.ours is not None
-        assert self.theirs is not None
-        assert made.record is not None
-        schema = made.schema or self._schema(self.ours)
-        if schema.primary_key:
-            sides = [
-                (self._schema(record), record, bool(side.head.parts))
-                for record, side in ((self.ours, self.mine), (self.theirs, self.other))
-            ]
-            found = engine_conflicts(self.name, schema, made.record, sides)
-            if found and self.choice is not None:
-                chosen = with_engine_of(self.ours if self.choice == "ours" else self.theirs, made.record)
-                if not engine_conflicts(self.name, schema, chosen, sides):
-                    made.record, found = chosen, []
-            made.conflicts += found
-
-    def _merge_keyed(self, made: TableMerge) -> None:
-        """By the keyed law: keys are compared, whatever `detect` says."""
-        assert made.schema is not None
-        assert made.record is not None
-        bases = [self.catalog.state(base, self.id) for base in self.at.bases]
-        merge = KeyedMerge(self.session, self.id, self.name, bases, self.mine, self.other)
-        made.news |= merge.news or bool(made.conflicts)
-        if not merge.news or made.conflicts:
-            return
-        made.deltas = merge.deltas()
-        made.again = frozenset(self.mine.head.parts)
-        replay = as_replay(made.deltas)
-        self._name_aliases(made, replay)
-        made.conflicts += self._missing_values(made, replay)
-        made.conflicts += self._unreadable(made, replay)
-        if not made.conflicts:
-            done = merge.decide(made.schema, engine_spec(made.schema, made.record.properties), self.choice)
-            made.decided = done.rows
-            made.conflicts += done.conflicts
-        made.removed_rows = sum(self.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
-        self._hide_schemas(made)
-        self._name_operations(made)
-
     def _merge_rows(self, made: TableMerge) -> None:
         assert made.schema is not None
         if made.schema.primary_key:
-            self._merge_keyed(made)
+            merge_keyed(self, made)
             return
-        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, frozenset(self.born))
+        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, self._young)
+        resolution = self._resolution(made)
         if self.choice is None:
             made.conflicts += merged.conflicts
-            made.conflicts += self._disputes()
         replay = merged.replay
-        if self.detect != "file" or self.choice is not None:
-            self._meet_inserts(made, merged.meets_inserts, replay)
-        made.news |= merged.news
-        self._settle(made, merged.contest, replay)
-        self._name_aliases(made, replay)
+        asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
+        if merged.meets_inserts and self.wishes.predicates and asked:
+            Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
+        made.news |= merged.news or (self.detect == "file" and len(merged.updated) > 0)
+        made.news = made.news or self.differs_on_theirs(merged.updated)
+        contest = merged.contest
+        if len(self.at.bases) > 1:
+            crossed = self._cross(made, replay, resolution)
+            own = ~np.isin(origins_of(contest.base, self.base_state.parts, self.origins), crossed)
+            contest = Contest(contest.base[own], contest.ours[own], contest.theirs[own])
+        self._settle(made, contest, replay, resolution)
+        if resolution is not None:
+            resolution.refuse_others()
+        self.name_aliases(made, replay)
+        self._require(made, replay)
         made.deltas = replay.deltas() if made.news else []
         removed = {slot for delta in made.deltas for slot in delta.removed}
         made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
-        made.conflicts += self._missing_values(made, replay)
-        made.conflicts += self._unreadable(made, replay)
-        self._hide_schemas(made)
+        made.conflicts += self.unreadable(made, replay)
+        self.hide_schemas(made)
         made.news |= bool(made.conflicts)
-        self._name_operations(made)
+        self.name_operations(made)
 
-    def _name_operations(self, made: TableMerge) -> None:
+    def name_operations(self, made: TableMerge) -> None:
+        """What the merge did to rows, for later merges."""
         for delta in made.deltas:
-            scopes = [_scope_json(scope) for scope in self.other.scopes] if delta.cause == "overwrite" else []
+            scopes = [scope_json(scope) for scope in self.other.scopes] if delta.cause == "overwrite" else []
             made.operations += [(delta.cause, {"scope": {"each": scopes}} if scopes else {})]
         if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
-            each = [_scope_json(scope) for scope in self.other.scopes]
+            each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
 
-    def _name_aliases(self, made: TableMerge, replay: Replay) -> None:
+    def name_aliases(self, made: TableMerge, replay: Replay) -> None:
         """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""
         assert made.schema is not None
         assert made.record is not None
@@ -362,7 +359,7 @@ class TableMerger:
         assert self.theirs is not None
         if {part.schema_id for parts in replay.placed.values() for part in parts} <= {self.ours.schema_id}:
             return
-        known = self._known_aliases(self._schema(self.ours), self._schema(self.theirs))
+        known = self._known_aliases(self.schema(self.ours), self.schema(self.theirs))
         held = {c.physical for parts in replay.placed.values() for c in self._columns_of(parts)}
         columns = []
         for column in made.schema.columns:
@@ -375,16 +372,49 @@ class TableMerger:
 
     def _columns_of(self, parts: Sequence[Part]) -> list[Column]:
         ids = {part.schema_id for part in parts}
-        return [column for id in sorted(ids) for column in self.catalog.schema(self.id, id).columns]
+        return [column for id in sorted(ids) for column in self.reads.schema(self.id, id).columns]
 
-    def _disputes(self) -> list[ConflictRecord]:
-        bases = [self.catalog.state(base, self.id) for base in self.at.bases]
-        rows = disputed(bases, self.mine.head, self.other.head)
-        count = sum(map(len, rows.values()))
-        words = (f"{count:,} rows differ", f"{count:,} rows differ")
-        return [ConflictRecord(self.name, "rows", "criss-cross", *words)] if count else []
+    def _cross(self, made: TableMerge, replay: Replay, resolution: Resolution | None) -> np.ndarray:
+        """Rows on which the bases of a criss-cross disagree; gives their origins. Ours' and theirs' version are held
+        against each other, and the one that stays is written anew where the replay does not leave it standing."""
+        assert made.schema is not None
+        bases = [self.state(base) for base in self.at.bases]
+        contest, origins = disputed(bases, self.mine.head, self.other.head, self.origins)
+        if not len(contest):
+            return origins
+        if self.detect == "file":
+            made.news = True
+            lost = contest.theirs < 0  # theirs deleted: whatever ours did, the row is gone
+            if self.choice is None and not lost.all():
+                words = (f"{int((~lost).sum()):,} rows differ",) * 2
+                made.conflicts.append(ConflictRecord(self.name, "rows", "criss-cross", *words))
+                return origins
+            ours_dies, theirs_dies = chosen(contest, self.choice or "theirs")
+            ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
+        else:
+            # Nothing is the base: whatever the heads show, both have changed it.
+            base = self.rows_of(made.schema, bases[0], np.full(len(contest), -1, np.int64))
+            done = self._settled(made, contest, base, origins, resolution)
+            ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
+        stays = [(self.mine.head, contest.ours, ours_dies), (self.other.head, contest.theirs, theirs_dies)]
+        for state, ids, dies in stays:
+            replay.kill_ids("update", dies)
+            winner = (ids >= 0) & ~np.isin(ids, dies)
+            lost = winner & ~left_standing(self.mine.head, replay, ids)
+            if lost.any():
+                made.add(self.rows_of(made.schema, state, ids[lost]), origins[lost])
+        return origins
 
-    def _settle(self, made: TableMerge, contest: Contest, replay: Replay) -> None:
+    def _resolution(self, made: TableMerge) -> Resolution | None:
+        """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
+        given = self.wishes.rows.get(self.id)
+        if given is None or made.conflicts:
+            return None
+        assert made.schema is not None
+        made.resolved = True
+        return resolution(given, made.schema)
+
+    def _settle(self, made: TableMerge, contest: Contest, replay: Replay, resolution: Resolution | None) -> None:
         if not len(contest):
             return
         if self.detect == "file":
@@ -395,171 +425,164 @@ class TableMerger:
                 replay.kill_ids("update", theirs_dies)
             return
         assert made.schema is not None
+        origins = origins_of(contest.base, self.base_state.parts, self.origins)
+        done = self._settled(made, contest, None, origins, resolution)
+        replay.kill_ids("update", done.ours_dies)
+        replay.kill_ids("update", done.theirs_dies)
+
+    def _settled(
+        self,
+        made: TableMerge,
+        contest: Contest,
+        base: pa.Table | None,
+        origins: np.ndarray,
+        resolution: Resolution | None,
+    ) -> Settled:
+        """By values; the rows that come of it are kept for the commit, as versions of their origins. `base` None: the
+        contest's own base rows."""
+        assert made.schema is not None
+        ours = self.rows_of(made.schema, self.mine.head, contest.ours)
+        theirs = self.rows_of(made.schema, self.other.head, contest.theirs)
+        if base is None:
+            versions = (self.mine.head, contest.ours, ours), (self.other.head, contest.theirs, theirs)
+            base = self.rows_of(made.schema, self.base_state, contest.base, versions)
         choice = np.full(len(contest), self.choice or "")
-        base = self._fetch(made.schema, self.base_state, contest.base)
-        ours = self._fetch(made.schema, self.mine.head, contest.ours)
-        theirs = self._fetch(made.schema, self.other.head, contest.theirs)
+        if resolution is not None:
+            choice = resolution.choices(contest, ours, theirs, self.choice or "")
         done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
         made.news |= done.news
         made.conflicts += done.conflicts
-        replay.kill_ids("update", done.ours_dies)
-        replay.kill_ids("update", done.theirs_dies)
         if len(done.places):
-            made.add(done.combined, origins_of(contest.base[done.places], self.base_state.parts, self.origins))
+            made.add(done.combined, origins[done.places], self._changed_since(made.schema, contest, done.places))
+        if resolution is not None:
+            resolution.use(contest.base[done.conflicting])
+            given = contest.base[done.given]
+            rows, ids = resolution.values(given)
+            if len(ids):
+                made.add(rows, origins[done.given][np.isin(given, ids)])
+        return done
 
-    def _fetch(self, schema: Schema, state: TableState, ids: np.ndarray) -> pa.Table:
-        slots = {int(slot) for slot in np.unique(ids[ids >= 0] >> 32)}
-        parts = {slot: part for slot, part in self._all_parts(state).items() if slot in slots}
-        return fetch(self.session.folder(self.id), self.name, parts, self._written(parts), schema.columns, ids)
+    def _changed_since(self, schema: Schema, contest: Contest, places: np.ndarray) -> frozenset[str] | None:
+        """The columns in which combined rows may differ from their first versions."""
+        parts = {
+            **self._holding(self.mine.head, contest.ours[places]),
+            **self._holding(self.other.head, contest.theirs[places]),
+        }
+        return changed_by((), parts.values(), self.written(parts), schema)
+
+    @cached_property
+    def _their_versions(self) -> Versions:
+        return versions(self.other, self.origins)
+
+    def differs_on_theirs(self, ids: np.ndarray) -> bool:
+        """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one
+        that differs is enough."""
+        assert self.theirs is not None
+        schema = self.schema(self.theirs)
+        now = self._their_versions.find(origins_of(ids, self.base_state.parts, self.origins))
+        first, size = 0, 1
+        while first < len(ids):
+            chunk = slice(first, first + size)
+            after = self.rows_of(schema, self.other.head, now[chunk])
+            before = self.rows_of(schema, self.base_state, ids[chunk], [(self.other.head, now[chunk], after)])
+            if (now[chunk] < 0).any() or not same_rows(before, after).all():
+                return True
+            first, size = first + size, size * 16
+        return False
+
+    def rows_of(
+        self,
+        schema: Schema,
+        state: TableState,
+        ids: np.ndarray,
+        versions: Sequence[tuple[TableState, np.ndarray, pa.Table]] = (),
+    ) -> pa.Table:
+        """`versions`: other versions of the same rows that are read already, place by place."""
+        parts = self._holding(state, ids)
+        for head, others, _ in versions:
+            parts |= self._holding(head, others)
+        written = self.written(parts)
+        known = [Alike(rows, alike(schema.columns, ids, others, parts, written)) for _, others, rows in versions]
+        return fetch(self.session.folder(self.id), self.name, parts, written, schema.columns, ids, known)
+
+    def _holding(self, state: TableState, ids: np.ndarray) -> dict[int, Part]:
+        slots = np.unique(ids[ids >= 0] >> POSITION_BITS).tolist()
+        parts = self._all_parts(state)
+        return {slot: parts[slot] for slot in slots}
 
     def _all_parts(self, state: TableState) -> dict[int, Part]:
         return {**self.base_state.parts, **state.parts}
 
-    def _written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
-        return {part.schema_id: self.catalog.schema(self.id, part.schema_id) for part in parts.values()}
+    def written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
+        return {part.schema_id: self.reads.schema(self.id, part.schema_id) for part in parts.values()}
 
-    # --- theirs' predicates against ours' new rows --------------------------------------------------------------------
-
-    def _meet_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
-        if not (causes and self.wishes.predicates) or (self.detect == "file" and self.choice is None):
-            return
-        if self.choice == "theirs":
-            self._apply_to_inserts(made, causes, replay)
-        if self.choice is not None:
-            return
-        new = {p.slot: p for p in self.mine.inserted() if p.slot not in self.other.head.parts}
-        for change in self._standing(causes):
-            ids = self._matching(new, change.detail.get("predicate"))
-            if len(ids):
-                shown = change.detail.get("predicate") or "every row"
-                inserted = f"{counted(len(ids), 'row')} inserted that it matches"
-                rule = f"{change.operation}/insert"
-                made.conflicts.append(ConflictRecord(self.name, "rows", rule, inserted, shown))
-
-    def _apply_to_inserts(self, made: TableMerge, causes: Sequence[str], replay: Replay) -> None:
-        """Theirs wins: its statements are run on ours' new rows, too."""
-        ids = self._new_rows()
-        state = self.mine.head
-        physical = self._physical()
-        rows = self._fetch(physical, state, ids)
-        try:
-            done = replay_on(rows, physical, self._standing(causes))
-        except ExpressionError as error:
-            words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
-            made.conflicts.append(ConflictRecord(self.name, "rows", "insert", *words))
-            return
-        replay.kill_ids("delete", ids[done.gone])
-        replay.kill_ids("update", ids[done.changed])
-        if done.changed.any():
-            assert made.schema is not None
-            changed = under(done.rows.filter(pa.array(done.changed)), made.schema)
-            made.add(changed, origins_of(ids[done.changed], state.parts, self.origins))
-
-    def _new_rows(self) -> np.ndarray:
-        """The ids of ours' live rows that no base has, under any version."""
+    def _standing(self, causes: Sequence[str]) -> list[tuple[Change, np.ndarray]]:
+        """Theirs' statements of these classes, each with the base rows that it changed and that stay changed."""
+        gone = self.other.lost()
+        touched: dict[int | None, list[dict[int, BitMap]]] = {}
+        for delta in self._deltas(self.at.theirs):
+            rows = {slot: rows & gone[slot] for slot, rows in delta.killed.items() if slot in gone}
+            touched.setdefault(delta.version, []).append(rows)
         found = []
-        for slot in self.mine.placed:
-            if slot in self.other.head.parts:
-                continue
-            ids = ids_of({slot: visible(self.mine.head, slot)})
-            born = origins_of(ids, self.mine.head.parts, self.origins) >> POSITION_BITS
-            found.append(ids[~np.isin(born, sorted(self.base_state.parts))])
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+        for commit, change in self._changes(self.at.theirs):
+            ids = ids_of(united(touched.get(commit.version, ())))
+            if change.operation in causes and len(ids):
+                found.append((change, ids))
+        return found
 
-    def _physical(self) -> Schema:
-        """The columns of both sides, by their physical names."""
+    @cached_property
+    def physical(self) -> Schema:
+        """The columns of both sides, by their physical names: what stored conditions speak of."""
         assert self.ours is not None
         assert self.theirs is not None
-        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self._schema(record).columns}
+        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self.schema(record).columns}
         return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))
-
-    def _standing(self, causes: Sequence[str]) -> list[Change]:
-        """Theirs' statements of these classes that changed a row which stays changed."""
-        after = self._shared(self.at.theirs)
-        gone = self.other.lost()
-        effective = {
-            delta.version
-            for delta in self._deltas(self.at.theirs)
-            if any(rows & gone.get(slot, BitMap()) for slot, rows in delta.killed.items())
-        }
-        changes = self.catalog.changes(self.at.theirs, after, self.id)
-        return [c for commit, c in changes if c.operation in causes and commit.version in effective]
-
-    def _matching(self, parts: Mapping[int, Part], predicate: str | None) -> np.ndarray:
-        """The ids of live new rows of ours that a stored predicate, under physical names, is true for."""
-        ours = self.mine.head
-        if predicate is not None:
-            try:
-                return self._evaluate(parts, predicate)
-            except NeedsSpark:
-                pass
-        return ids_of({slot: visible(ours, slot) for slot in parts})
-
-    def _evaluate(self, parts: Mapping[int, Part], predicate: str) -> np.ndarray:
-        physical = self._physical()
-        where = Predicate(predicate)
-        where.compiled(physical)
-        state = replace(self.mine.head, parts=parts)
-        view = TableView(self.name, physical, state, self._written(parts), self.session.folder(self.id))
-        plan = ScanPlan(view, (), tuple(parts.values()), 0, where)
-        found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
-        return np.concatenate(found) if found else np.empty(0, np.int64)
 
     # --- what the merged schema asks of rows --------------------------------------------------------------------------
 
-    def _missing_values(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-        """A6.2 and A6.3: rows that would have NULL in a NOT NULL column of the merged schema."""
+    def _require(self, made: TableMerge, replay: Replay) -> None:
+        """A6.2 and A6.3; a resolution may relax the merged schema."""
         assert made.schema is not None
+        assert made.record is not None
         assert self.ours is not None
-        placed = [part for parts in replay.placed.values() for part in parts]
-        checked = [(part, "theirs") for part in placed]
-        if made.schema != self._schema(self.ours):
-            removed = {slot for slots in replay.removed.values() for slot in slots}
-            checked += [(part, "ours") for slot, part in self.mine.head.parts.items() if slot not in removed]
-        killed = united([self.mine.head.dead, *replay.killed.values()])
-        found: dict[tuple[str, str], ConflictRecord] = {}
-        for part, side in checked:
-            if len(killed.get(part.slot, ())) >= part.rows:
-                continue
-            written = self.catalog.schema(self.id, part.schema_id)
-            for column in newly_required(made.schema, written):
-                stored = written.stored_as(column)
-                if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
-                    continue
-                files, keyed = self.session.folder(self.id), bool(made.schema.primary_key)
-                if stored is not None and keyed and not gives_null(files, self.name, part, stored.physical):
-                    continue
-                rule = "A6.2" if stored is None else "A6.3"
-                words = ("NOT NULL", f"rows without '{column.label}'")
-                ours, theirs = words if side == "theirs" else words[::-1]
-                record = ConflictRecord(self.name, "column", rule, ours, theirs, column=column.label)
-                found.setdefault((side, column.physical), record)
-        return list(found.values())
+        assert self.theirs is not None
+        ours, theirs = self.schema(self.ours), self.schema(self.theirs)
+        schema, conflicts = require(self, made, replay, ours)
+        made.conflicts += conflicts
+        if schema is made.schema:
+            return
+        same = next((side for side in (ours, theirs) if replace(schema, id=side.id) == side), None)
+        made.schema, made.new_schema = same or schema, same is None
+        made.record = replace(made.record, schema_id=made.schema.id)
+        if not any(operation == "column" for operation, _ in made.operations):
+            made.operations.append(("column", {}))
+        made.news = True
 
-    def _unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
+    def unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
         """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
         assert made.schema is not None
         placed = [part for parts in replay.placed.values() for part in parts]
-        ids = {part.schema_id for part in (*placed, *self.mine.head.parts.values())}
+        removed = {slot for slots in replay.removed.values() for slot in slots}
+        kept = [part for slot, part in self.mine.head.parts.items() if slot not in removed]
+        dead = united([self.mine.head.dead, *replay.killed.values()])
+        ids = {part.schema_id for part in (*placed, *kept) if len(dead.get(part.slot, ())) < part.rows}
         found = {}
         for id in sorted(ids):
-            written = self.catalog.schema(self.id, id)
-            for column in unreadable(made.schema, written):
+            written = self.reads.schema(self.id, id)
+            for column in unreadable_columns(made.schema, written):
                 stored = written.stored_as(column)
                 words = (str(column.type), str(stored.type) if stored else "")
                 record = ConflictRecord(self.name, "column", "A6.1", *words, column=column.label)
                 found[column.physical] = record
         return list(found.values())
 
-    def _hide_schemas(self, made: TableMerge) -> None:
+    def hide_schemas(self, made: TableMerge) -> None:
         """The schema versions that theirs' rows were written with go to the hidden history."""
         assert made.record is not None
         if self.ours is not None and {p.schema_id for d in made.deltas for p in d.placed} <= {self.ours.schema_id}:
             return
-        visible_ids = {id for _, _, id in self.catalog.schema_history(self.at.ours, self.id)}
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
-        hidden = {id for _, id in self.catalog.hidden_schemas(self.at.ours, self.id)}
-        made.hidden = sorted(placed - visible_ids - hidden)
+        made.hidden = sorted(placed - self.reads.schema_ids(self.here)[self.id])
 
 
 def _root(name: str, aliases: Mapping[str, str]) -> str:
@@ -569,22 +592,3 @@ def _root(name: str, aliases: Mapping[str, str]) -> str:
         seen.add(name)
         name = aliases[name]
     return name
-
-
-def _scope_json(scope: Scope) -> dict[str, Any]:
-    if scope.partitions is not None:
-        return {"partitions": sorted(scope.partitions)}
-    return {"values": dict(scope.values)}
-
-
-def _scopes_of(body: Mapping[str, Any], version: int, merger: TableMerger, head: Position) -> list[Scope]:
-    """The scopes of one recorded overwrite; a dynamic one is the partitions that it wrote."""
-    if "each" in body:
-        return [scope for one in body["each"] for scope in _scopes_of(one, version, merger, head)]
-    if "partitions" in body:
-        return [Scope(partitions=frozenset(body["partitions"]))]
-    if body.get("dynamic"):
-        deltas = merger.catalog.deltas(head, merger.id, version - 1)
-        parts = [part for delta in deltas if delta.version == version for part in delta.placed]
-        return [Scope(partitions=frozenset(part.partition for part in parts if part.partition))]
-    return [Scope(values=body["values"])]

@@ -16,7 +16,7 @@ from anabranch.model.history import Commit, Position
 from anabranch.model.names import checked, fold, qualified
 from anabranch.model.records import TableDelta, TableRecord
 from anabranch.model.schema import Schema
-from anabranch.options import checked_properties
+from anabranch.options import checked_properties, option
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ def prepare_table(session: Session, names: Sequence[str], spec: TableSpec, head:
     database = session.database(names[0], head)
     _check(spec)
     table_id = str(uuid.uuid4())
-    key = {fold(name) for name in spec.primary_key}
+    nullable = option(spec.properties, "primary-key.nullable") == "true"
+    key = set() if nullable else {fold(name) for name in spec.primary_key}
     declared = [replace(column, nullable=column.nullable and fold(column.label) not in key) for column in spec.columns]
     columns = define(session, table_id, declared)
     physical = {fold(column.label): column.physical for column in columns}

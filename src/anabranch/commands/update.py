@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.versions import changed_by
 from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import or_discard
 from anabranch.commands.session import OpenTable, Session, table_change
@@ -17,7 +18,7 @@ from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.execution.shape import Shape, by_place
 from anabranch.execution.writer import write_parts
-from anabranch.model.part import Part
+from anabranch.model.part import Part, with_changed
 from anabranch.model.records import TableDelta
 from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
@@ -48,6 +49,9 @@ def _update(
         parts, dead = _update_by_spark(session, table, view, shape, by_spark)
     else:
         parts, dead = _write_here(session, table, *changed)
+    sources = [view.state.parts[slot] for slot in dead]
+    changed_since = changed_by(values, sources, view.written, table.schema)
+    parts = [with_changed(part, changed_since) for part in parts]
     stored = {physical: Predicate(text, scope).physical(table.schema) for physical, text in values.items()}
     return _commit(session, table, parts, dead, where, stored)
 

@@ -104,7 +104,7 @@ def _beyond(words: Numbers, precision: int) -> Mask:
 def product(feed: Feed) -> pa.Array:
     """product: NULLs are nothing, retracts divide, and leave NULL where nothing was multiplied."""
     type_ = feed.values.type
-    rows = feed.ordered(feed.rows(retracts=True))
+    rows = feed.rows(retracts=True)
     owner = feed.owner[rows]
     starts = runs(owner)
     exactly = np.zeros(len(starts), dtype=bool)

@@ -144,12 +144,19 @@ def sorting(words: list[npt.NDArray[np.int64]], size: int) -> Picks:
     """The stable order of these words, the first the most significant."""
     if not words:
         return np.arange(size)
-    if len(words) == 1:
-        word = words[0]
-        if bool(np.all(word[1:] >= word[:-1])):
-            return np.arange(size)
-        return np.argsort(word, kind="stable")
-    return np.lexsort(words[::-1])
+    if len(words) > 1:
+        return np.lexsort(words[::-1])
+    word = words[0]
+    falls = int(np.count_nonzero(word[1:] < word[:-1]))
+    if not falls:
+        return np.arange(size)
+    bits, low = size.bit_length(), int(word.min())
+    if falls * 16 > size and int(word.max()) - low < 1 << (63 - bits):
+        # Far from sorted: values with their positions behind them sort twice as fast as positions by their values.
+        joined = ((word - low) << bits) | np.arange(size)
+        joined.sort()
+        return joined & ((1 << bits) - 1)
+    return np.argsort(word, kind="stable")  # merges what is sorted already: runs, one after the other
 
 
 def ranks(columns: list[pa.Array]) -> Picks:

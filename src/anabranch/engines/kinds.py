@@ -29,10 +29,10 @@ Kinds = npt.NDArray[np.int8]
 
 
 def kinds_of(rows: pa.Table) -> Kinds | None:
-    """Codes of the rows' kinds; None: all are adds."""
+    """Codes of the kinds; None: all rows are adds. So are rows of parts without kinds, which are NULL among others."""
     if KIND not in rows.column_names:
         return None
-    found: Kinds = rows[KIND].to_numpy()
+    found: Kinds = rows[KIND].fill_null(INSERT).to_numpy()
     return found
 
 

@@ -73,11 +73,9 @@ def _standing(window: Window, group: SequenceGroup, after: Mask | None) -> _Stan
     live = both(both(ordered_by(window.rows, group.sequence), window.current), after)
     assert live is not None
     fixing = np.zeros(len(live), dtype=bool)
-    for name in group.sequence:
-        setting = both(window.setting(name), after)
-        if window.set_rows is not None and setting is not None:
-            fixing |= setting
     if window.set_rows is not None:
+        for name in group.sequence:
+            fixing |= _setting(window, name, after)
         live &= fixing | ~window.set_rows
     rank = ranks([window.column(name) for name in group.sequence])
     rank = np.where(live, rank - rank.min(initial=0) + 1, 0)
@@ -97,9 +95,9 @@ def _group_fields(window: Window, standing: _Standing, after: Mask | None, added
         newer = both(standing.newer, window.live(name))
         fields[name] = last_value(window.feed(name, _REPLACE, newer))
     for name in standing.group.fields:
-        setting = both(window.setting(name), after)
-        newer = standing.newer if setting is None else standing.newer | setting
-        live = both(standing.live if setting is None else standing.live | setting, window.live(name))
+        setting = _setting(window, name, after)
+        newer = standing.newer | setting
+        live = both(standing.live | setting, window.live(name))
         rule = window.spec.rules.get(name)
         if rule is None:
             retract = None if window.retracts is None else window.retracts & newer
@@ -112,6 +110,14 @@ def _group_fields(window: Window, standing: _Standing, after: Mask | None, added
         feed = window.feed(name, rule, live, retract=retract, front=front)
         fields[name] = FUNCTIONS[rule.function].reduce(feed)
     return fields
+
+
+def _setting(window: Window, name: str, after: Mask | None) -> Mask:
+    """Set rows that set this field, and count."""
+    setting = window.setting(name)
+    if setting is None:
+        return np.zeros(len(window.rows), dtype=bool)
+    return setting if after is None else setting & after
 
 
 def _removals(window: Window) -> Picks | None:

@@ -28,6 +28,7 @@ from anabranch.engines.kinds import (
     KIND,
     SET,
     SETS,
+    TOMBSTONE,
     Kinds,
     adding,
     check_retracts,
@@ -90,7 +91,8 @@ def reduce_all(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach, se
     partly = _only_set(window) & ~complete
     stays = _stays(window, complete, partly, reach)
     combined = ~last_removes & ~stays
-    keep = np.repeat(~several, lengths)
+    keep = np.ones(len(rows), dtype=bool)
+    keep[places] = False
     keep[places[np.repeat(stays, window.lengths)]] = True
     keep[places[window.ends[last_removes]]] = True
     if not combined.all():
@@ -98,9 +100,10 @@ def reduce_all(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach, se
         inside = np.flatnonzero(np.repeat(combined, length))
         window, _ = _cut(window.rows, length, combined, spec)
         places = places[inside]
-    merged = ENGINES[spec.engine](window)
+    merged = ENGINES[spec.engine](window) if window.count else Merged(np.zeros(0, dtype=np.int8))
     kinds = merged.kinds.copy()
     if reach is not Reach.ALL:
+        kinds[complete & gone(kinds)] = TOMBSTONE
         if spec.engine != "deduplicate":
             kinds[complete & (kinds == INSERT)] = SET
         kinds[partly] = SET
@@ -119,16 +122,27 @@ def _cut(rows: pa.Table, lengths: Picks, chosen: Mask, spec: EngineSpec) -> tupl
 
 
 def _complete(window: Window) -> Mask:
-    """Segments that nothing older can show through: the key was removed in them, or all fields are set."""
-    found = window.restarts >= 0
-    if window.set_rows is not None:
-        every = np.ones(window.count, dtype=bool)
-        for name in window.spec.fields:
-            setting = window.setting(name)
-            assert setting is not None
-            every &= window.any(setting)
-        found = found | every
-    return np.asarray(found)
+    """Segments that nothing older can show through: the key was removed in them, or all fields are set.
+
+    A field of a sequence group counts as set only where its sequence was known by then; and a -D that removes rows by
+    sequence may have removed what was set.
+    """
+    found = np.asarray(window.restarts >= 0)
+    if window.set_rows is None:
+        return found
+    settings = {name: window.setting(name) for name in window.spec.fields}
+    last = {name: window.last(mask) for name, mask in settings.items() if mask is not None}
+    every = np.all([places >= 0 for places in last.values()], axis=0)
+    for group in window.spec.groups:
+        for sequence in group.sequence:
+            mask = settings[sequence]
+            assert mask is not None
+            known = window.first(mask)
+            for name in group.fields:
+                every &= known <= last[name]
+    if window.spec.remove_on_groups:
+        every &= ~window.any(window.kinds == DELETE)
+    return np.asarray(found | every)
 
 
 def _only_set(window: Window) -> Mask:
@@ -152,7 +166,14 @@ def _stays(window: Window, complete: Mask, partly: Mask, reach: Reach) -> Mask:
             stays |= window.any(window.retracts)
         elif spec.remove_on_groups:
             stays |= window.any(window.kinds == DELETE)
-    return stays & ~complete & ~partly
+    stays &= ~complete & ~partly
+    if spec.groups and window.retracts is not None and window.current is not None:
+        # Removed, and then gone again, or never added: retracts advanced sequences, which a tombstone cannot hold.
+        removed = (window.restarts >= 0) & (window.restarts < window.ends)
+        stays |= removed & ~window.any(window.current & ~window.retracts)
+        if spec.remove_on_groups:
+            stays |= removed & window.any(window.current & (window.kinds == DELETE))
+    return stays
 
 
 def _assembled(rows: pa.Table, keep: Mask, window: Window, places: Picks, merged: Merged) -> pa.Table:
@@ -162,7 +183,7 @@ def _assembled(rows: pa.Table, keep: Mask, window: Window, places: Picks, merged
     every[ends] = True
     standard = pa.array(every)
     computing = ~merged.raw if merged.raw is not None else np.ones(window.count, dtype=bool)
-    at = (np.cumsum(every) - 1)[ends[computing]]
+    at: Picks | None = None
     columns = []
     for name in rows.column_names:
         outcome = merged.fields.get(name)
@@ -179,9 +200,15 @@ def _assembled(rows: pa.Table, keep: Mask, window: Window, places: Picks, merged
             outcome = gather(window.column(name), picks)
         column = rows[name].filter(standard)
         if outcome is not None:
+            at = _places_in(every, ends[computing]) if at is None else at
             column = _replaced(whole(column), at, outcome.filter(pa.array(computing)))
         columns.append(column)
     return pa.table(columns, schema=rows.schema)
+
+
+def _places_in(chosen: Mask, rows: Picks) -> Picks:
+    """Where these rows stand among the chosen ones."""
+    return np.asarray((np.cumsum(chosen) - 1)[rows])
 
 
 def _settled_picks(window: Window, name: str, picks: Picks, raw: Mask | None) -> Picks:
@@ -217,7 +244,7 @@ def _with_kinds(
         return result
     every = keep.copy()
     every[places[window.ends]] = True
-    at = (np.cumsum(every) - 1)[places[window.ends]]
+    at = _places_in(every, places[window.ends])
     after = before[every]
     after[at] = kinds
     bare = result.drop_columns([name for name in (KIND, SETS) if name in result.column_names])

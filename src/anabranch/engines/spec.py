@@ -48,6 +48,7 @@ class EngineSpec:
     remove_on_delete: bool = False
     remove_on_groups: frozenset[str] = frozenset()
     rowkind: str | None = None
+    nullable_key: bool = False
 
 
 def engine_spec(schema: Schema, properties: Mapping[str, str]) -> EngineSpec:
@@ -79,6 +80,7 @@ def check_change(old: EngineSpec, new: EngineSpec, *, has_parts: bool) -> None:
         return
     kept = {name: rule for name, rule in new.rules.items() if name in old.fields}
     for name, was, becomes in (  # type: ignore[assignment]  # tuples of other types than above
+        ("primary-key.nullable", old.nullable_key, new.nullable_key),
         ("merge-engine", old.engine, new.engine),
         ("sequence.field", old.sequence, new.sequence),
         ("sequence.field.sort-order", old.descending, new.descending),
@@ -106,9 +108,11 @@ _KEYED_ONLY = frozenset(
         "partial-update.remove-record-on-delete",
         "partial-update.remove-record-on-sequence-group",
         "compaction.max-size-amplification-percent",
+        "changelog-producer.row-deduplicate",
         "compaction.size-ratio",
         "num-sorted-run.compaction-trigger",
         "num-sorted-run.stop-trigger",
+        "primary-key.nullable",
         "rowkind.field",
         "sort-engine",
         "sequence.field",
@@ -148,6 +152,7 @@ class _Reader:
             else False,
             self._removing(groups),
             self._rowkind(),
+            any(column.nullable for column in self.schema.columns if column.physical in self.key),
         )
         self._check_deletes(spec)
         return spec

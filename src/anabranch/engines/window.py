@@ -126,6 +126,12 @@ class Window:
         found[self.owner[places]] = places
         return found
 
+    def first(self, chosen: Mask) -> Picks:
+        found = np.full(self.count, -1, dtype=np.int64)
+        places = np.flatnonzero(chosen)[::-1]
+        found[self.owner[places]] = places
+        return found
+
     def any(self, chosen: Mask) -> Mask:
         return np.asarray(np.add.reduceat(chosen, self.starts, dtype=np.int64) > 0)
 

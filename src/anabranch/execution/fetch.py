@@ -1,20 +1,44 @@
-"""Rows by their ids: only the row groups that hold them are read."""
+"""Rows by their ids: only the row groups that hold them are read, and of these only the columns that are not known.
+
+Rows that are scattered over a table need most of its row groups. What that costs is decoding, so it is spread over the
+cores, and a column that another version of the rows has alike is taken from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.part import POSITION_BITS, Part, row_groups
 from anabranch.model.schema import Column, Schema
 from anabranch.storage.files import Files
-from anabranch.storage.parquet import ORIGIN, open_part, read_part
+from anabranch.storage.parquet import ORIGIN, read_part, read_rows
 from anabranch.storage.projection import project, stored
 from anabranch.storage.row_ids import row_ids
 
 _POSITION = (1 << POSITION_BITS) - 1
+_REMOTE_READERS = 8
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Other versions of the rows to fetch, place by place; `columns`: slot -> physical columns that are equal there."""
+
+    rows: pa.Table
+    columns: Mapping[int, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Some rows of one part: `places` in what was asked for, and their sorted positions."""
+
+    part: Part
+    places: np.ndarray
+    positions: np.ndarray
 
 
 def fetch(
@@ -24,38 +48,68 @@ def fetch(
     written: Mapping[int, Schema],
     columns: Sequence[Column],
     ids: np.ndarray,
+    known: Sequence[Alike] = (),
 ) -> pa.Table:
     """The rows of these ids, in their order, under the given columns; NULLs where an id is negative."""
-    pieces: list[pa.Table] = []
-    places: list[np.ndarray] = []
-    for slot in np.unique(ids[ids >= 0] >> POSITION_BITS).tolist():
-        here = np.flatnonzero(np.where(ids >= 0, ids >> POSITION_BITS, -1) == slot)
-        part = parts[slot]
-        data = _rows(files, part, table, written[part.schema_id], columns, ids[here] & _POSITION)
-        pieces.append(project(data, columns, written[part.schema_id]))
-        places.append(here)
-    schema = pieces[0].schema if pieces else project(pa.table({}), columns, Schema(0, ())).schema
-    found = pa.concat_tables([*pieces, schema.empty_table()])
+    readers = pa.cpu_count() if files.is_local else _REMOTE_READERS
+    pieces = list(_pieces(parts, ids, readers))
+
+    def read(piece: _Piece) -> pa.Table:
+        return _rows(files, table, written[piece.part.schema_id], columns, piece, known)
+
+    if len(pieces) == 1:
+        tables = [read(pieces[0])]
+    else:
+        with ThreadPoolExecutor(readers) as pool:
+            tables = list(pool.map(read, pieces))
+    schema = tables[0].schema if tables else project(pa.table({}), columns, Schema(0, ())).schema
+    found = pa.concat_tables([*tables, schema.empty_table()])
     order = np.full(len(ids), -1, np.int64)
-    if places:
-        order[np.concatenate(places)] = np.arange(found.num_rows)
+    if pieces:
+        order[np.concatenate([piece.places for piece in pieces])] = np.arange(found.num_rows)
     return found.take(pa.array(order, mask=order < 0))
 
 
+def _pieces(parts: Mapping[int, Part], ids: np.ndarray, readers: int) -> Iterator[_Piece]:
+    """Work for every reader: a part at a time, or a few row groups of it where there are fewer parts than readers."""
+    places = np.argsort(ids, kind="stable")
+    places = places[ids[places] >= 0]
+    slots, starts = np.unique(ids[places] >> POSITION_BITS, return_index=True)
+    share = -(-readers // max(len(slots), 1))
+    ends = np.append(starts, len(places))
+    for slot, start, end in zip(slots.tolist(), ends[:-1], ends[1:], strict=True):
+        here = places[start:end]
+        positions = ids[here] & _POSITION
+        group = np.searchsorted(np.cumsum(row_groups(parts[slot])), positions, side="right")
+        wanted = np.unique(group)
+        firsts = [chunk[0] for chunk in np.array_split(wanted, min(share, len(wanted)))]
+        cuts = np.searchsorted(group, firsts[1:])
+        for some, at in zip(np.split(here, cuts), np.split(positions, cuts), strict=True):
+            yield _Piece(parts[slot], some, at)
+
+
 def _rows(
-    files: Files, part: Part, table: str, written: Schema, columns: Sequence[Column], positions: np.ndarray
+    files: Files, table: str, written: Schema, columns: Sequence[Column], piece: _Piece, known: Sequence[Alike]
 ) -> pa.Table:
-    names = stored(columns, written)
-    file = open_part(files, part, table, names)
-    starts = np.cumsum([0, *(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))])
-    group = np.searchsorted(starts, positions, side="right") - 1
-    wanted = np.unique(group)
-    data = file.read_row_groups(wanted.tolist(), columns=names, use_threads=True)
-    if not data.num_columns:
-        data = pa.table({"": pa.nulls(int((starts[wanted + 1] - starts[wanted]).sum()))})
-    before = np.zeros(len(starts), np.int64)  # rows of wanted groups that come before a group
-    before[wanted] = np.concatenate([[0], np.cumsum(starts[wanted + 1] - starts[wanted])[:-1]])
-    return data.take(pa.array(before[group] + positions - starts[group]))
+    taken: dict[str, Alike] = {}
+    for other in reversed(known):
+        taken |= dict.fromkeys(other.columns.get(piece.part.slot, ()), other)
+    wanted = [column for column in columns if column.physical not in taken]
+    if len(wanted) == len(columns):
+        return project(_read(files, table, written, columns, piece), columns, written)
+    read = project(_read(files, table, written, wanted, piece), wanted, written) if wanted else None
+    places = pa.array(piece.places)
+    arrays = {
+        column.label: taken[column.physical].rows.column(column.label).take(places)
+        if column.physical in taken
+        else read.column(column.label)  # type: ignore[union-attr]
+        for column in columns
+    }
+    return pa.table(arrays)
+
+
+def _read(files: Files, table: str, written: Schema, columns: Sequence[Column], piece: _Piece) -> pa.Table:
+    return read_rows(files, piece.part, table, stored(columns, written), piece.positions)
 
 
 def read_origins(files: Files, part: Part, table: str) -> np.ndarray:

@@ -8,7 +8,7 @@ by expressions that refuse a value that does not fit with the kernel's own error
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import ValueOutOfRange
 from anabranch.execution.shape import Shape
@@ -73,12 +73,17 @@ def file_frame(frame: DataFrame, shape: Shape, incoming: Sequence[DataType | Non
     return named.select(*columns)
 
 
-def _converted(value: SparkColumn, source: DataType | None, column: Column, target) -> SparkColumn:  # type: ignore[no-untyped-def]
-    """Equal types are cast too: the fields inside get their physical names and may be NULL, as in every part."""
-    from pyspark.sql import functions as F
-
+def _converted(value: SparkColumn, source: DataType | None, column: Column, target: Any) -> SparkColumn:
+    """Equal types are cast too: the fields inside get their physical names."""
     if source is None or not (_is_number(source) and _is_number(column.type)) or types.widens(source, column.type):
         return value.cast(target)
+    return checked_cast(value, column, target)
+
+
+def checked_cast(value: SparkColumn, column: Column, target: Any) -> SparkColumn:
+    """A cast whose failure is an error that names the column, in whatever mode the session is."""
+    from pyspark.sql import functions as F
+
     before, after = str(ValueOutOfRange(column.label, column.type, f"the value is {_VALUE}")).split(_VALUE)
     message = F.concat(F.lit(f"anabranch.errors.ValueOutOfRange: {before}"), value.cast("string"), F.lit(after))
     fitting = value.try_cast(target)

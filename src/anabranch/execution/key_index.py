@@ -22,8 +22,8 @@ from pyroaring import BitMap
 
 from anabranch.engines import KIND, EngineSpec
 from anabranch.engines.kinds import gone
+from anabranch.execution.keyed_writer import keys_in
 from anabranch.execution.overlay import Overlay
-from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.sections import sections
 from anabranch.keyed.sequences import sequences
 from anabranch.keyed.standing import has_kinds, placed
@@ -122,7 +122,7 @@ def part_rows(view: TableView, part: Part, spec: EngineSpec) -> PartRows:
         order = sequences([rows.column(name) for name in spec.sequence], descending=spec.descending)
     return PartRows(
         part.slot,
-        key_columns([rows.column(name) for name in spec.key]),
+        keys_in(rows, spec),
         None if kinds is None else np.asarray(gone(kinds)),
         order,
     )
@@ -138,7 +138,3 @@ def read_columns(view: TableView, part: Part, physical: Sequence[str], *more: st
     for name in marks:
         rows = rows.append_column(name, data.column(name))
     return rows
-
-
-def keys_in(rows: pa.Table, spec: EngineSpec) -> KeyColumns:
-    return key_columns([rows.column(name) for name in spec.key])

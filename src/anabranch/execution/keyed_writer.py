@@ -14,8 +14,8 @@ import pyarrow as pa
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, segment_starts, sort_order
 from anabranch.execution.writer import write_parts
 from anabranch.keyed.bounds import part_keys
-from anabranch.keyed.key_columns import key_columns
-from anabranch.keyed.standing import noted
+from anabranch.keyed.key_columns import KeyColumns, key_columns
+from anabranch.keyed.standing import has_null_keys, noted
 from anabranch.model import types
 from anabranch.model.part import Part
 from anabranch.model.schema import Schema
@@ -47,7 +47,7 @@ class KeyedPartWriter(PartWriter):
         if part is None:
             return None
         edges = pa.concat_tables(self._edges)
-        keys = part_keys(key_columns(edges.columns), [2] * (len(self._edges) // 2))
+        keys = part_keys(key_columns(edges.columns, nullable=has_null_keys(self.schema)), [2] * (len(self._edges) // 2))
         return replace(part, stats=noted(part.stats, keys, kinds=self._has_kinds))
 
 
@@ -84,6 +84,11 @@ def sorted_rows(rows: pa.Table, spec: EngineSpec) -> pa.Table:
     order = sort_order(rows, spec)
     in_order = bool((order[1:] > order[:-1]).all())
     return rows if in_order else rows.combine_chunks().take(pa.array(order))
+
+
+def keys_in(rows: pa.Table, spec: EngineSpec) -> KeyColumns:
+    """The keys of rows by physical names."""
+    return key_columns([rows.column(name) for name in spec.key], nullable=spec.nullable_key)
 
 
 def by_physical(rows: pa.Table, schema: Schema) -> pa.Table:

@@ -1,7 +1,9 @@
-"""Masks: dead rows as broadcast bitmaps that Spark's own scan tests, one bit a row.
+"""Masks: dead rows as bitmaps that Spark's own scan tests, one bit a row.
 
-A part's mask is one array of words where the masks together are small; else it is cut into chunks of `CHUNK` rows, and
-chunks without dead rows are left out, so that a few dead rows in a very large table cost little.
+flat     the words of all parts in one array, which a scalar subquery makes a constant of the scan's code; a second
+         array says where the words of each slot begin
+chunked  where that array would be large, or the slots lie far apart: chunks of `CHUNK_BITS` rows, joined by broadcast;
+         chunks without dead rows are left out, so that a few dead rows in a very large table cost little
 """
 
 from __future__ import annotations
@@ -22,41 +24,67 @@ if TYPE_CHECKING:
 
 SLOT = "slot"
 # No column of a user can have these names: they hold a control character.
-POSITION, MASKED, CHUNK, WORDS = "\x01position", "\x01slot", "\x01chunk", "\x01words"
+POSITION, MASKED, CHUNK, WORDS, STARTS = "\x01position", "\x01slot", "\x01chunk", "\x01words", "\x01starts"
 CHUNK_BITS = 16
-WHOLE_LIMIT = 16 << 20
-_WORD = f"`{WORDS}`[cast(shiftright({{at}}, 6) as int)]"
-_LIVE = f"(shiftrightunsigned({_WORD}, cast({{at}} & 63 as int)) & 1) = 0"
+FLAT_LIMIT = 16 << 20
+SLOT_SPAN = 1 << 17
 
 
 def hide(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
-    """`frame` has the columns SLOT and POSITION; what is left are its live rows."""
+    """`frame` has the columns SLOT and POSITION, and only rows of these parts; what is left are its live rows."""
+    return _flat(frame, spark, dead) if is_flat([part for part, _ in dead]) else _chunked(frame, spark, dead)
+
+
+def is_flat(parts: Sequence[Part]) -> bool:
+    slots = [part.slot for part in parts]
+    return sum(part.rows for part in parts) // 8 <= FLAT_LIMIT and max(slots) - min(slots) < SLOT_SPAN
+
+
+def _flat(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
+    """No join: it would look the slot up and make an array object for every row."""
     from pyspark.sql import functions as F
 
-    chunked = sum(part.rows for part, _ in dead) // 8 > WHOLE_LIMIT
-    table = chunk_table(dead) if chunked else whole_table(dead)
+    table = flat_table(dead)
+    mask = spark.createDataFrame(table, schema=_schema(table))
+    # Two subqueries: each is shipped with the tasks, and one array used twice would be shipped twice.
+    starts, words = (mask.select(F.col(f"`{name}`")).scalar() for name in (STARTS, WORDS))
+    first = min(part.slot for part, _ in dead)
+    position = F.col(f"`{POSITION}`")
+    start = starts[(F.col(SLOT) - first).cast("int")]
+    word = words[(start + F.shiftright(position, 6)).cast("int")]
+    return frame.where(F.getbit(word, position.bitwiseAND(F.lit(63)).cast("int")) == 0)
+
+
+def _chunked(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    table = chunk_table(dead)
     mask = F.broadcast(spark.createDataFrame(table, schema=_schema(table)))
+    position = F.col(f"`{POSITION}`")
+    words = F.col(f"`{WORDS}`")
     matches = F.col(SLOT) == F.col(f"`{MASKED}`")
-    at = f"`{POSITION}`"
-    if chunked:
-        matches = matches & (F.shiftright(F.col(f"`{POSITION}`"), CHUNK_BITS) == F.col(f"`{CHUNK}`"))
-        at = f"({at} & {(1 << CHUNK_BITS) - 1})"
-        return frame.join(mask, matches, "left").where(f"`{WORDS}` is null or {_LIVE.format(at=at)}")
-    return frame.join(mask, matches).where(_LIVE.format(at=at))  # every part here has a mask
+    matches = matches & (F.shiftright(position, CHUNK_BITS) == F.col(f"`{CHUNK}`"))
+    word = words[F.shiftright(position.bitwiseAND(F.lit((1 << CHUNK_BITS) - 1)), 6).cast("int")]
+    live = F.getbit(word, position.bitwiseAND(F.lit(63)).cast("int")) == 0
+    return frame.join(mask, matches, "left").where(words.isNull() | live)
 
 
 def _schema(table: pa.Table) -> StructType:
     """Words are never NULL, and Spark's code is shorter if it knows."""
     from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-    words = ArrayType(LongType(), containsNull=False)
-    return StructType([StructField(n, words if n == WORDS else LongType(), False) for n in table.column_names])
+    array = ArrayType(LongType(), containsNull=False)
+    types = {name: array if name in (STARTS, WORDS) else LongType() for name in table.column_names}
+    return StructType([StructField(name, type_, False) for name, type_ in types.items()])
 
 
-def whole_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:
+def flat_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:
+    """One row. The words of a part begin at `starts[slot - the lowest slot]`; what stands at gaps is never used."""
     arrays = [words(positions, part.rows) for part, positions in dead]
-    slots = [part.slot for part, _ in dead]
-    return pa.table({MASKED: pa.array(slots, pa.int64()), WORDS: _lists(arrays)})
+    slots = np.array([part.slot for part, _ in dead])
+    starts = np.zeros(slots.max() - slots.min() + 1, np.int64)
+    starts[slots - slots.min()] = np.cumsum([0, *map(len, arrays[:-1])])
+    return pa.table({STARTS: _lists([starts]), WORDS: _lists([np.concatenate(arrays)])})
 
 
 def chunk_table(dead: Sequence[tuple[Part, BitMap]]) -> pa.Table:

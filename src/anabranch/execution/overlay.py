@@ -17,9 +17,9 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from anabranch.engines import EngineSpec
-from anabranch.execution.keyed_writer import write_keyed
+from anabranch.execution.keyed_writer import keys_in, write_keyed
 from anabranch.execution.records import combined
-from anabranch.keyed.key_columns import KeyColumns, concat, key_columns
+from anabranch.keyed.key_columns import KeyColumns, concat
 from anabranch.keyed.keys import segment_starts as key_starts
 from anabranch.keyed.keys import sort_indices
 from anabranch.keyed.superseded import Keep, PartRows, Superseded
@@ -87,7 +87,7 @@ class _Hiding:
     def noted(self, tables: Iterator[pa.Table], spec: EngineSpec) -> Iterator[pa.Table]:
         for rows in tables:
             if rows.num_rows:
-                self.keys.append(key_columns([rows.column(name) for name in spec.key]))
+                self.keys.append(keys_in(rows, spec))
                 yield rows
 
     def parts(self, made: Sequence[Part]) -> Iterator[PartRows]:

@@ -1,8 +1,8 @@
 """Which parts a scan reads, and how. Pure: nothing is opened.
 
 1. Parts whose bounds exclude the predicate are skipped.
-2. What is left is read in this process if it is small; else parts under `small_part` go to kernels in bundles and the
-   others to Spark's own reader, masked where they have dead rows.
+2. What is left is read in this process if it is small; else the parts under `small_part` are, if they together are
+   small, or go to kernels in bundles. The others go to Spark's own reader, masked where they have dead rows.
 """
 
 from __future__ import annotations
@@ -165,8 +165,11 @@ def choose_paths(plan: ScanPlan, limits: Limits, *, native: bool) -> Paths:
         return Paths(local=plan.parts)
     large = tuple(p for p in plan.parts if native and p.bytes >= limits.small_part and _native_can_read(plan, p))
     slots = {part.slot for part in large}
+    small = tuple(part for part in plan.parts if part.slot not in slots)
+    few = sum(part.bytes for part in small) <= limits.local_scan  # so few that starting workers would cost more
     return Paths(
-        bundled=tuple(part for part in plan.parts if part.slot not in slots),
+        local=small if few else (),
+        bundled=() if few else small,
         native=tuple(part for part in large if not plan.dead(part)),
         masked=tuple(part for part in large if plan.dead(part)),
     )

@@ -59,7 +59,7 @@ def _positions(view: TableView, part: Part, groups: Sequence[int], keys: KeyColu
     found = []
     for group in groups:
         rows = project(file.read_row_group(group, columns=names, use_threads=False), columns, written)
-        here = key_columns([rows.column(column.label) for column in columns])
+        here = key_columns([rows.column(column.label) for column in columns], nullable=spec.nullable_key)
         left = search(here, keys, "left")
         counts = search(here, keys, "right") - left
         before = np.cumsum(counts) - counts

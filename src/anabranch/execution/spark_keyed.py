@@ -16,14 +16,13 @@ import pyarrow as pa
 
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, segment_starts
 from anabranch.execution.file_columns import file_frame, why_kernel
-from anabranch.execution.keyed_writer import by_physical, sorted_rows, with_marks, write_keyed
+from anabranch.execution.keyed_writer import by_physical, keys_in, sorted_rows, with_marks, write_keyed
 from anabranch.execution.shape import Shape
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
 from anabranch.execution.spark_parquet import write_parquet
 from anabranch.execution.spark_types import from_spark
 from anabranch.execution.spark_writer import Report, run_job, sent, shuffled_tasks, task_slots
 from anabranch.keyed.bounds import part_keys
-from anabranch.keyed.key_columns import key_columns
 from anabranch.keyed.keys import is_sorted
 from anabranch.keyed.keys import segment_starts as key_starts
 from anabranch.keyed.sorted_merge import aged, sorted_merge
@@ -81,7 +80,7 @@ def _checked(
     found: list[Part] = []
     try:
         for part in parts:
-            keys = key_columns(read_part(to.files, part, table, list(spec.key)).columns)
+            keys = keys_in(read_part(to.files, part, table, list(spec.key)), spec)
             if len(key_starts(keys)) == len(keys) and is_sorted(keys):
                 found.append(replace(part, stats=noted(part.stats, part_keys(keys, row_groups(part)), kinds=False)))
             else:
@@ -104,7 +103,7 @@ def _reduced(to: Destination, table: str, part: Part, spec: EngineSpec, next_slo
 def _windows(tables: Iterable[pa.Table], spec: EngineSpec) -> Iterator[pa.Table]:
     """Sorted rows with one row a key, in stretches that no key is cut by."""
     batches = (batch for table in tables for batch in table.combine_chunks().to_batches())
-    for window in sorted_merge([aged(0, batches)], spec.key):
+    for window in sorted_merge([aged(0, batches)], spec.key, nullable=spec.nullable_key):
         rows = sorted_rows(window.rows, spec)
         yield reduce(rows, segment_starts(rows, spec.key), spec, Reach.WRITE).rows
 

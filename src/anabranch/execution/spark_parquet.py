@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ _SETTINGS = {
 _OPTIONS = {
     "parquet.block.row.count.limit": str(ROW_GROUP),
     "parquet.block.size": str(128 << 20),
-    # A column chunk whose bounds are longer than 4 KB would have no statistics at all, not even its NULLs.
-    "parquet.statistics.truncate.length": str(statistics.MAX_TEXT),
+    # A column chunk whose bounds are longer than 4 KB would have no statistics at all, not even its NULLs. In bytes.
+    "parquet.statistics.truncate.length": str(4 * statistics.MAX_TEXT),
     "maxRecordsPerFile": str(MAX_PART_ROWS),
     # Files of a task come to the folder when the whole job is committed, not one by one.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
@@ -79,7 +79,8 @@ def write_parquet(frame: DataFrame, to: Destination, table: str, reserve: Reserv
     with _cleared(to.files, staging):
         with spark_failures(to.files.path(staging)), _settings(frame.sparkSession):
             options = {**_OPTIONS, "compression": _CODECS.get(to.compression, to.compression)}
-            frame.write.options(**options).parquet(to.files.spark_url(staging))
+            writer = frame.write.options(**options)
+            _interruptible(frame.sparkSession, lambda: writer.parquet(to.files.spark_url(staging)), tag=staging)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             written = [file for file in pool.map(lambda name: _opened(to.files, name), _files(to, staging)) if file]
             if not written:
@@ -94,6 +95,35 @@ def write_parquet(frame: DataFrame, to: Destination, table: str, reserve: Reserv
                 pool.shutdown(wait=True, cancel_futures=True)
                 to.files.discard_slots(slots.first, slots.end)
                 raise
+
+
+def _interruptible(spark: SparkSession, job: Callable[[], None], *, tag: str) -> None:
+    """Runs a job in a thread of its own and waits for its end. Ctrl-C in a call into the JVM would leave the job to run
+    on and the connection in disorder; here it strikes the waiting, and the job is cancelled."""
+    from pyspark import InheritableThread
+
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        spark.addTag(tag)
+        try:
+            job()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            spark.removeTag(tag)
+
+    thread = InheritableThread(target=work, session=spark)
+    thread.daemon = True
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        spark.interruptTag(tag)
+        thread.join()
+        raise
+    if failures:
+        raise failures[0]
 
 
 @contextmanager

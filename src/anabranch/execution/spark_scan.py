@@ -3,7 +3,7 @@
 local    read here, given to Spark as a local relation of known size
 bundled  small parts, read by kernels, several a task
 native   Spark's own Parquet reader
-masked   the same, with dead rows hidden by a broadcast bitmap
+masked   the same, with dead rows hidden by a bitmap
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from anabranch.execution.reader import ROW_ID, PartReader, read_table
 from anabranch.execution.session import temporarily
 from anabranch.execution.spark_types import label_schema, read_schema
 from anabranch.model import types
+from anabranch.model.names import ROW_INDEX
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.schema import Column
 from anabranch.options import Limits
@@ -50,8 +51,8 @@ def scan_frame(spark: SparkSession, plan: ScanPlan, limits: Limits, *, ids: bool
             frames.append(_native(spark, plan, group, names, ids=ids, masked=masked))
     if paths.bundled:
         frames.append(_bundled(spark, plan, paths.bundled, limits, ids=ids))
-    if not frames:
-        return _local(spark, plan, ids=ids)
+    if paths.local or not frames:
+        frames.append(_local(spark, replace(plan, parts=paths.local), ids=ids))
     return reduce(lambda left, right: left.unionByName(right), frames)
 
 
@@ -106,6 +107,8 @@ def _native(
     columns = [_labelled(column, name) for column, name in zip(plan.columns, names, strict=True)]
     if ids:
         schema = schema.add(ROW_ID, "long").add(ORIGIN, "long")
+    if ids or masked:
+        schema = schema.add(ROW_INDEX, "long")
     if ids or masked or _GLOB.search(files.spark_url()):
         # Paths are taken as they stand; without basePath Spark would then read parts twice. The slot costs a little.
         schema = schema.add(masks.SLOT, "long")
@@ -115,7 +118,7 @@ def _native(
     frame = _listed(spark, reader, plan, parts)
     if not (ids or masked):
         return frame.select(*columns)
-    frame = frame.select("*", F.col("_metadata.row_index").alias(masks.POSITION))
+    frame = frame.select("*", _position().alias(masks.POSITION))
     if masked:
         dead = [(part, found) for part in parts if (found := plan.dead(part))]
         frame = masks.hide(frame, spark, dead)
@@ -123,6 +126,16 @@ def _native(
         row_id = F.coalesce(F.col(ROW_ID), F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`"))
         columns += [row_id.alias(ROW_ID), F.coalesce(F.col(ORIGIN), row_id).alias(ORIGIN)]
     return frame.select(*columns)
+
+
+def _position() -> SparkColumn:
+    """Where a row stands in its file. `_metadata.row_index` is the same, but Spark makes a struct for every row and
+    takes the number out of it again, which costs as much as reading a column or two. A reader that does not know
+    ROW_INDEX would leave it NULL, and every row would count as dead: so that is an error."""
+    from pyspark.sql import functions as F
+
+    missing = F.raise_error(F.lit(f"Spark's Parquet reader does not fill {ROW_INDEX}, so dead rows cannot be told"))
+    return F.coalesce(F.col(ROW_INDEX), missing.cast("long"))
 
 
 def _listed(spark: SparkSession, reader, plan: ScanPlan, parts: Sequence[Part]) -> DataFrame:  # type: ignore[no-untyped-def]

@@ -29,6 +29,7 @@ from anabranch.execution.spark_parquet import write_parquet
 from anabranch.execution.spark_types import from_spark
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
+from anabranch.model.types import DataType
 from anabranch.storage.parquet import ORIGIN, Destination
 from anabranch.storage.row_ids import by_slot, united
 
@@ -59,12 +60,20 @@ class Report:
 
 def write_frame(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve) -> Report:
     """Inserts: the frame's rows as fresh parts."""
-    incoming = [type_ for _, type_ in from_spark(frame.schema, lenient=True)]
-    if why_kernel(to.files, shape, incoming) is None:
-        columns = file_frame(frame.coalesce(MAX_TASKS), shape, incoming)
-        parts = write_parquet(columns, to, shape.table, reserve)
-        return Report(parts, rows=sum(part.rows for part in parts))
-    return _write(frame, to, shape, reserve, updates=False)
+    if why_kernel_writes(frame, to, shape) is not None:
+        return _write(frame, to, shape, reserve, updates=False)
+    columns = file_frame(frame.coalesce(MAX_TASKS), shape, _types(frame))
+    parts = write_parquet(columns, to, shape.table, reserve)
+    return Report(parts, rows=sum(part.rows for part in parts))
+
+
+def why_kernel_writes(frame: DataFrame, to: Destination, shape: Shape) -> str | None:
+    """Why an insert of the frame is written by kernels; None: it is left to Spark's own writer."""
+    return why_kernel(to.files, shape, _types(frame))
+
+
+def _types(frame: DataFrame) -> list[DataType | None]:
+    return [type_ for _, type_ in from_spark(frame.schema, lenient=True)]
 
 
 def update_frame(frame: DataFrame, to: Destination, shape: Shape, reserve: Reserve) -> Report:

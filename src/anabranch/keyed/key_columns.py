@@ -57,13 +57,28 @@ class KeyColumns:
         return KeyColumns(self.types, tuple(taken))
 
 
-def key_columns(columns: Sequence[pa.Array | pa.ChunkedArray]) -> KeyColumns:
-    """The normal form of a key's columns, in the key's order."""
+def key_columns(columns: Sequence[pa.Array | pa.ChunkedArray], *, nullable: bool = False) -> KeyColumns:
+    """The normal form of a key's columns, in the key's order. `nullable`: NULL is a value too, below all others; every
+    column then has one before it that says whether it is there."""
     whole = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
+    if nullable:
+        whole = [part for column in whole for part in (column.is_valid().cast(pa.int8()), _without_nulls(column))]
     if any(column.null_count for column in whole):
         raise DataError("a key column holds NULL. A primary key needs a value in each of its columns.")
     normal = [part for column in whole for part in normal_form(column)]
     return KeyColumns(tuple(column.type for column in whole), tuple(normal))
+
+
+def _without_nulls(column: pa.Array) -> pa.Array:
+    """Some value in the place of NULLs; the column before this one tells them apart."""
+    if not column.null_count:
+        return column
+    some: object = 0
+    if is_text(column.type):
+        some = b"" if pa.types.is_binary(column.type) else ""
+    elif pa.types.is_date(column.type):
+        return column.fill_null(pa.scalar(0, pa.int32()).cast(column.type))
+    return column.fill_null(pa.scalar(some).cast(column.type))
 
 
 def concat(many: Sequence[KeyColumns]) -> KeyColumns:

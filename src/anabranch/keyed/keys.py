@@ -185,8 +185,8 @@ def search(keys: KeyColumns, wanted: KeyColumns, side: Side = "left") -> Words:
         return _search_words(single, wanted_single, side)
     steps = len(keys).bit_length()
     if len(wanted) * steps > len(keys) + len(wanted):
-        ranks = _ranks(concat([keys, wanted]))
-        return np.searchsorted(ranks[: len(keys)], ranks[len(keys) :], side)
+        both = ranks(concat([keys, wanted]))
+        return _search_words(both[: len(keys)], both[len(keys) :], side)
     return _bisect(keys, wanted, side, steps)
 
 
@@ -202,18 +202,18 @@ def _search_words(words: Words, wanted: Words, side: Side) -> Words:
     return found
 
 
-def _ranks(keys: KeyColumns) -> Words:
-    """The number of smaller distinct keys, for each row."""
+def ranks(keys: KeyColumns) -> Words:
+    """For each row a number in the same order."""
     codes, exact = codes_of(keys)
     if exact:
         exactly: Words = (codes ^ _SIGN).view(np.int64)
         return exactly
     order = sort_indices(keys)
-    ranked = np.zeros(len(keys), np.int64)
-    ranked[segment_starts(keys.take(order))] = 1
-    ranks = np.empty(len(keys), np.int64)
-    ranks[order] = np.cumsum(ranked)
-    return ranks
+    new_key = np.zeros(len(keys), np.int64)
+    new_key[segment_starts(keys.take(order))] = 1
+    found = np.empty(len(keys), np.int64)
+    found[order] = np.cumsum(new_key)
+    return found
 
 
 def _bisect(keys: KeyColumns, wanted: KeyColumns, side: Side, steps: int) -> Words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anabranch.keyed.key_columns import KeyColumns, Words, concat, normal_form
-from anabranch.keyed.keys import Flags, equal, less
+from anabranch.keyed.keys import Flags, equal, less, ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +56,9 @@ def later(a: Sequences, b: Sequences) -> Flags:
         above |= same & (less(one, other) if flip else less(other, one))
         same &= equal(one, other)
     return above
+
+
+def ascending(rows: Sequences) -> Iterator[Words | pa.Array]:
+    """Columns whose plain order is the order of the sequences."""
+    for field, flip in zip(rows.fields, rows.flipped, strict=True):
+        yield from (~ranks(field),) if flip else field.columns

@@ -26,7 +26,7 @@ from anabranch.keyed.sort_engines import SORT_ENGINES, SortEngine
 Aged: TypeAlias = tuple[int, pa.RecordBatch]
 """Rows and the age of their part: of two rows of one key that with the larger age is newer."""
 
-_ROWS_AT_HAND = 1 << 20
+_ROWS_AT_HAND = 1 << 18
 _LEAST_BATCH, _LARGEST_BATCH = 4096, 1 << 16
 
 
@@ -54,7 +54,12 @@ def aged(age: int, batches: Iterable[pa.RecordBatch]) -> Iterator[Aged]:
 
 
 def sorted_merge(
-    runs: Sequence[Iterable[Aged]], key: Sequence[str], *, engine: str = "vectorized", fill: int | None = None
+    runs: Sequence[Iterable[Aged]],
+    key: Sequence[str],
+    *,
+    engine: str = "vectorized",
+    fill: int | None = None,
+    nullable: bool = False,
 ) -> Iterator[Window]:
     """The windows of some runs, in key order. Each run's rows are sorted by key; all have one schema.
 
@@ -62,7 +67,7 @@ def sorted_merge(
     """
     sort = SORT_ENGINES[engine]
     least = fill or batch_rows(len(runs))
-    readings = [_Reading(iter(run), tuple(key)) for run in runs]
+    readings = [_Reading(iter(run), tuple(key), nullable=nullable) for run in runs]
     for reading in readings:
         reading.load(least)
     while any(reading.pieces for reading in readings):
@@ -97,8 +102,8 @@ class _Piece:
 class _Reading:
     """A run that is being read: the pieces at hand, in key order; `done` when there are no more."""
 
-    def __init__(self, batches: Iterator[Aged], key: tuple[str, ...]) -> None:
-        self.batches, self.key = batches, key
+    def __init__(self, batches: Iterator[Aged], key: tuple[str, ...], *, nullable: bool) -> None:
+        self.batches, self.key, self.nullable = batches, key, nullable
         self.pieces: deque[_Piece] = deque()
         self.done = False
 
@@ -117,7 +122,7 @@ class _Reading:
                 rows -= batch.num_rows
 
     def _add(self, age: int, batch: pa.RecordBatch) -> None:
-        keys = key_columns([batch.column(name) for name in self.key])
+        keys = key_columns([batch.column(name) for name in self.key], nullable=self.nullable)
         if not is_sorted(keys) or (self.pieces and keys.row(0) < self.last):
             raise DataError("rows of a run are not in the order of their key. Its file is damaged: restore it.")
         self.pieces.append(_Piece(age, batch, keys, keys.row(len(keys) - 1)))

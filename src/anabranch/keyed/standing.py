@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from anabranch.keyed.bounds import PartKeys, widened
 from anabranch.keyed.sections import Placed, may_merge
+from anabranch.model import types
 from anabranch.model.part import Part
 from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Schema
@@ -61,8 +62,13 @@ def key_types(written: Schema, schema: Schema) -> list[DataType]:
     for physical in schema.primary_key:
         column = written.stored_as(schema.physical(physical))  # type: ignore[arg-type]  # a key column is a column
         assert column is not None
-        found.append(column.type)
+        found += [types.TINYINT, column.type] if has_null_keys(schema) else [column.type]
     return found
+
+
+def has_null_keys(schema: Schema) -> bool:
+    """Whether NULL may be the value of a key column: then none of them is NOT NULL."""
+    return any(column.physical in schema.primary_key and column.nullable for column in schema.columns)
 
 
 def placed(parts: Iterable[Part], schema: Schema, written: Mapping[int, Schema]) -> dict[str | None, list[Placed]]:

@@ -1,9 +1,10 @@
 """Superseded rows: the positions of a keyed table's parts that a scan must not show, found from key columns alone.
 
-An index of keys is kept in *tiers*, sorted arrays of keys and of the places where they stand. A part that is added is
-matched against every tier: that is all it takes, since a place found twice is masked once. Then it becomes a tier, and
-merges with the tiers before it that are not much larger, so there are few of them however many parts came. Computing
-from nothing is adding all parts; a flush of a thousand keys costs milliseconds.
+An index of keys is kept in *tiers*, sorted arrays of keys and of the places where they stand. What is added is matched
+against every tier: that is all it takes, since a place found twice is masked once. Then it becomes a tier, and merges
+with the tiers before it that are not much larger, so there are few of them however many parts came. Parts that come
+together and are of like size are settled among themselves first, in one sort. Computing from nothing is adding all
+parts; a flush of a thousand keys costs milliseconds.
 
 Tombstones are always masked: where one is the last word on its key, the key's other rows are superseded by it.
 """
@@ -18,9 +19,11 @@ import numpy as np
 from pyroaring import BitMap
 
 from anabranch.keyed.key_columns import KeyColumns, Words, concat
-from anabranch.keyed.keys import Flags, match, search, segment_starts, sort_indices
-from anabranch.keyed.sequences import Sequences, joined, later
+from anabranch.keyed.keys import Flags, equal, match, search, segment_starts, sort_indices
+from anabranch.keyed.sequences import Sequences, ascending, joined, later
 from anabranch.storage.row_ids import bitmap, by_slot, row_ids, united
+
+_SMALL = 1 << 16
 
 
 class Keep(Enum):
@@ -60,39 +63,29 @@ class Superseded:
     def advanced(self, parts: Iterable[PartRows]) -> Superseded:
         """With more parts, each newer than all before it. What was known is not changed."""
         state, masked = self, _Masked()
-        for part in parts:
-            if len(part.keys):
-                state = state._added(part, masked)
+        for group in _groups(parts):
+            state = state._added(_settled(group, self.keep, masked), masked)
         return replace(state, dead=united([self.dead, *masked.bitmaps()]))
 
-    def _added(self, part: PartRows, masked: _Masked) -> Superseded:
-        new = _Tier(part.keys, part.slot, None, part.sequences)
-        lost = np.zeros(len(part.keys), np.bool_)  # rows of the part that are masked
+    def _added(self, new: _Tier, masked: _Masked) -> Superseded:
+        lost = _repeated(new.keys) if self.keep is Keep.LONE else np.zeros(len(new.keys), np.bool_)
         for tier in self.tiers:
-            ours, theirs = match(tier.keys, part.keys)
-            if not len(ours):
-                continue
-            if self.keep is Keep.OLDEST:
+            ours, theirs = match(tier.keys, new.keys)
+            if self.keep is not Keep.NEWEST:
                 lost[ours] = True
-                continue
-            if self.keep is Keep.LONE:
-                lost[ours] = True
-            elif tier.sequences is not None and part.sequences is not None:
-                loses = later(tier.sequences.take(theirs), part.sequences.take(ours))
+            elif tier.sequences is not None and new.sequences is not None:
+                loses = later(tier.sequences.take(theirs), new.sequences.take(ours))
                 lost[ours[loses]] = True
                 theirs = theirs[~loses]
-            masked.add(tier, theirs)
-        contested = self.contested
+            if self.keep is not Keep.OLDEST:
+                masked.add(tier, theirs)
+        if not lost.any():
+            return replace(self, tiers=_stacked(self.tiers, new, self.keep))
+        masked.add(new, np.flatnonzero(lost))
         if self.keep is Keep.LONE:
-            lost |= _repeated(part.keys)
-            if lost.any():
-                contested = (*contested, _distinct(part.keys.take(lost)))
-        hidden = lost if part.tombstones is None else lost | part.tombstones
-        if hidden.any():
-            masked.add(new, np.flatnonzero(hidden))
-        if self.keep is not Keep.LONE and lost.any():
-            new = new.take(np.flatnonzero(~lost))
-        return replace(self, contested=contested, tiers=_stacked(self.tiers, new, self.keep))
+            contested = (*self.contested, _distinct(new.keys.take(lost)))
+            return replace(self, contested=contested, tiers=_stacked(self.tiers, new, self.keep))
+        return replace(self, tiers=_stacked(self.tiers, new.take(np.flatnonzero(~lost)), self.keep))
 
     def places(self, keys: KeyColumns) -> dict[int, BitMap]:
         """Where the records of these keys (sorted, distinct) stand; under `Keep.LONE` all, else those not superseded
@@ -137,6 +130,39 @@ class _Tier:
         return _Tier(self.keys.take(at), self.slot, self.row_ids()[at], sequences)
 
 
+def _groups(parts: Iterable[PartRows]) -> list[list[PartRows]]:
+    """Neighbours that are not much larger than what is newer, together; none is empty."""
+    groups: list[list[PartRows]] = []
+    rows = 0
+    for part in reversed([part for part in parts if len(part.keys)]):
+        if groups and len(part.keys) <= max(2 * rows, _SMALL):
+            groups[-1].insert(0, part)
+            rows += len(part.keys)
+        else:
+            groups.append([part])
+            rows = len(part.keys)
+    return groups[::-1]
+
+
+def _settled(parts: Sequence[PartRows], keep: Keep, masked: _Masked) -> _Tier:
+    """Some parts as one tier; what they supersede of each other, and their tombstones, are masked."""
+    tiers = [_Tier(part.keys, part.slot, None, part.sequences) for part in parts]
+    for tier, part in zip(tiers, parts, strict=True):
+        if part.tombstones is not None:
+            masked.add(tier, np.flatnonzero(part.tombstones))
+    if len(tiers) == 1:
+        return tiers[0]
+    whole = _sorted(tiers)
+    if keep is Keep.LONE:
+        return whole
+    starts = segment_starts(whole.keys)
+    winners = starts if keep is Keep.OLDEST else np.append(starts[1:], len(whole.keys)) - 1
+    losers = np.ones(len(whole.keys), np.bool_)
+    losers[winners] = False
+    masked.add(whole, np.flatnonzero(losers))
+    return whole.take(winners)
+
+
 class _Masked:
     """Places that were found, by slot where a tier has only one, else as row ids: they become bitmaps all at once."""
 
@@ -164,26 +190,35 @@ def _stacked(tiers: Sequence[_Tier], new: _Tier, keep: Keep) -> tuple[_Tier, ...
 
 def _merged(old: _Tier, new: _Tier, keep: Keep) -> _Tier:
     """Of a key in both the newer place counts: it was let in because it won. `Keep.LONE` keeps all."""
-    both = (old, new)
-    keys = concat([tier.keys for tier in both])
-    order = sort_indices(keys)
+    both = _Tier(concat([old.keys, new.keys]), 0, np.concatenate([old.row_ids(), new.row_ids()]), None)
+    if old.sequences is not None and new.sequences is not None:
+        both = replace(both, sequences=joined([old.sequences, new.sequences]))
+    order = sort_indices(both.keys)
     if keep is not Keep.LONE:
-        starts = segment_starts(keys.take(order))
-        if len(starts) < len(order):
-            order = order[np.append(starts[1:], len(order)) - 1]
-    known = [tier.sequences for tier in both if tier.sequences is not None]
-    sequences = joined(known).take(order) if known else None
-    ids = np.concatenate([tier.row_ids() for tier in both])
-    return _Tier(keys.take(order), 0, ids[order], sequences)
+        starts = segment_starts(both.keys.take(order))
+        order = order[np.append(starts[1:], len(order)) - 1]
+    return both.take(order)
+
+
+def _sorted(tiers: Sequence[_Tier]) -> _Tier:
+    """All rows, by key, sequence and age."""
+    keys = concat([tier.keys for tier in tiers])
+    ids = np.concatenate([tier.row_ids() for tier in tiers])
+    known = [tier.sequences for tier in tiers if tier.sequences is not None]
+    if not known:
+        return _Tier(keys, 0, ids, None).take(sort_indices(keys))
+    sequences = joined(known)
+    order = sort_indices(KeyColumns((), (*keys.columns, *ascending(sequences))))
+    return _Tier(keys, 0, ids, sequences).take(order)
 
 
 def _repeated(keys: KeyColumns) -> Flags:
     """Rows of keys that occur more than once."""
-    starts = segment_starts(keys)
-    if len(starts) == len(keys):
-        return np.zeros(len(keys), np.bool_)
-    counts = np.diff(np.append(starts, len(keys)))
-    return np.repeat(counts > 1, counts)
+    same = equal(keys.slice(0, len(keys) - 1), keys.slice(1, len(keys)))
+    found = np.zeros(len(keys), np.bool_)
+    found[1:] = same
+    found[:-1] |= same
+    return found
 
 
 def _distinct(keys: KeyColumns) -> KeyColumns:

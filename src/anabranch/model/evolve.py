@@ -97,7 +97,9 @@ def widen(schema: Schema, path: Path, type_: DataType) -> Schema:
 
     if len(path) > 1 and fold(path[-1]) in ("element", "value") and not _is_field(schema, path):
         return _retyped(schema, path, lambda old: wider(StructField(path[-1], old, "")).type)
-    return _changed(schema, path, wider, wider, key_safe=False)
+    # A wider key orders as it did, so only partition columns, whose values name partitions, stay as they are.
+    key = len(path) == 1 and schema.column(path[0]).physical in set(schema.primary_key) - set(schema.partitioned_by)
+    return _changed(schema, path, wider, wider, key_safe=key)
 
 
 def set_nullable(schema: Schema, path: Path, nullable: bool) -> Schema:

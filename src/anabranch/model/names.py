@@ -8,6 +8,8 @@ from anabranch.errors import InvalidName
 from anabranch.model.types import quote_identifier
 
 RESERVED_COLUMNS = frozenset({"_metadata", "_row_id", "_origin", "_kind", "_sets", "_change"})
+ROW_INDEX = "_tmp_metadata_row_index"
+"""A column that Spark's Parquet reader fills with the row's place in its file: `_metadata.row_index` is made of it."""
 MAX_LENGTH = 255
 
 

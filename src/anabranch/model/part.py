@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -70,3 +70,25 @@ def bounds_of(part: Part, physical: str) -> ColumnStats | None:
 def row_groups(part: Part) -> tuple[int, ...]:
     """Rows of each row group, in order."""
     return tuple(_decoded(part.stats).get("row_groups", (part.rows,)))
+
+
+# --- versions of a row ------------------------------------------------------------------------------------------------
+
+
+def changed_columns(part: Part) -> frozenset[str] | None:
+    """The physical columns in which rows may differ from their first versions; None: unknown, so it may be any.
+
+    A column that is not among them has, in every row, the value that the row's first version was written with, provided
+    that both parts hold the column, with the same type."""
+    if not part.has_origin:
+        return frozenset()
+    found = _decoded(part.stats).get("changed")
+    return None if found is None else frozenset(found)
+
+
+def with_changed(part: Part, columns: frozenset[str] | None) -> Part:
+    """A fresh part of new versions that says what it changed."""
+    if columns is None:
+        return part
+    body = {**_decoded(part.stats), "changed": sorted(columns)}
+    return replace(part, stats=json.dumps(body, ensure_ascii=False, separators=(",", ":")))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from anabranch.errors import SqlError, nearest
-from anabranch.sql import alter, branches, databases, merging, rows, show, tables
+from anabranch.sql import alter, branches, databases, lakes, merging, rows, show, tables
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.statements import Explain, Statement
 from anabranch.sql.tokens import Kind
@@ -98,6 +98,8 @@ STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "TABLE": rows.query,
     "FROM": rows.query,
     "(": rows.query,
+    "ALTER LAKE": lakes.alter,
+    "SHOW LAKE OPTIONS": lakes.show_options,
     "SHOW DATABASES": show.databases,
     "SHOW SCHEMAS": show.databases,
     "SHOW NAMESPACES": show.databases,

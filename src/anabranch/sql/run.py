@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from anabranch.commands import branches, columns, databases, describe, partitions, restore, tables
+from anabranch.commands import branches, columns, databases, describe, options, partitions, restore, tables
 from anabranch.commands.columns import ColumnSpec
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Ref, Session, as_ref, rerun
@@ -56,6 +56,19 @@ def _read(session: Session, name: Any) -> OpenTable:
 
 def _write(session: Session, name: Any) -> tuple[Session, OpenTable]:
     return run_rows.writable(session, name)
+
+
+# --- the lake ---------------------------------------------------------------------------------------------------------
+
+
+def _set_options(session: Session, x: s.SetLakeOptions) -> Result:
+    options.set_options(session, x.options)
+    return done("ALTER LAKE")
+
+
+def _unset_options(session: Session, x: s.UnsetLakeOptions) -> Result:
+    options.unset_options(session, x.names)
+    return done("ALTER LAKE")
 
 
 # --- databases --------------------------------------------------------------------------------------------------------
@@ -275,7 +288,7 @@ def _restore_branch(session: Session, x: s.RestoreBranch) -> Result:
 
 
 def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Result:
-    """What a statement would read. EXTENDED adds Spark's own plan, which starts Spark."""
+    """What a statement would read. EXTENDED starts Spark, and adds the writer of an INSERT and Spark's own plan."""
     inner, at = x.statement, None
     if isinstance(inner, s.Query):
         text = inner.text
@@ -290,9 +303,14 @@ def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Resul
     result = describe.explain(session, plans_of(session, prepare(text, frames.keys())))
     if x.extended:
         printed = io.StringIO()
+        frame = run_query(session, text, args, frames, ids_at=at)
         with contextlib.redirect_stdout(printed):
-            run_query(session, text, args, frames, ids_at=at).explain(mode="extended")
-        rows = [*result, *(["", "spark", None, None, None, None, line] for line in printed.getvalue().splitlines())]
+            frame.explain(mode="extended")
+        rows: list[Any] = list(result)
+        if isinstance(inner, s.Insert):
+            name, writer = run_rows.explained_writer(session, inner, frame)
+            rows.append([name, "write", None, None, None, None, writer])
+        rows += [["", "spark", None, None, None, None, line] for line in printed.getvalue().splitlines()]
         return Result(result.columns, rows)
     return result
 
@@ -300,6 +318,9 @@ def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Resul
 Runner = Callable[[Session, Any], Result]
 
 _RUNNERS: dict[type, Runner] = {
+    s.SetLakeOptions: _set_options,
+    s.UnsetLakeOptions: _unset_options,
+    s.ShowLakeOptions: lambda session, x: options.show_options(session),
     s.CreateDatabase: _create_database,
     s.RenameDatabase: _rename_database,
     s.SetDatabaseProperties: _set_database,

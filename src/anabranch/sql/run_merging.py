@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from anabranch.commands import diff, merge_branch, sections
-from anabranch.commands.asked import check_tables, commit_of, wishes
+from anabranch.commands.asked import commit_of, tables_of, wishes
 from anabranch.commands.conflicts import conflict_table, report_table
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
-from anabranch.model.names import qualified
 from anabranch.sql import statements as s
 from anabranch.sql.frames import open_use
 
 
 def run_merge(session: Session, x: s.MergeBranch) -> Result:
     ours = _on(session, x.ours)
-    check_tables(ours, x.theirs, [name.parts for name in x.tables])
-    asked = wishes(x.detect, x.resolve, {qualified(*name.parts): side for name, side in x.tables.items()})
+    tables = tables_of(ours, x.theirs, {name.parts: side for name, side in x.tables.items()})
+    asked = wishes(x.detect, x.resolve, tables)
     return report_table(merge_branch.merge_branch(ours, x.theirs, asked, dry_run=x.dry_run))
 
 

@@ -25,6 +25,7 @@ from anabranch.commands.session import OpenTable, Session
 from anabranch.commands.tables import TableSpec, commit_new, prepare_table, refuse_taken
 from anabranch.commands.update import update
 from anabranch.errors import NeedsSpark, Refused, SqlError
+from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID
 from anabranch.execution.shape import Shape, assigned, by_name, by_place, target
@@ -65,12 +66,25 @@ def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames)
             return _rows_result("rows_inserted", insert_arrow(session, table, [rows], shape, overwrite))
     text = _as_query(statement)
     frame = run_query(reading, text, args, frames)
-    if statement.by_name:
-        shape = by_name(table.name, table.schema, frame.columns, fixed)
-    else:
-        shape = by_place(table.name, table.schema, len(frame.columns), statement.columns, fixed)
+    shape = _shape(table, statement, frame, fixed)
     rows = insert_frame(session, table, assignable(frame, shape), shape, overwrite)
     return _rows_result("rows_inserted", rows)
+
+
+def _shape(table: OpenTable, statement: s.Insert, frame: Any, fixed: Mapping[str, str]) -> Shape:
+    if statement.by_name:
+        return by_name(table.name, table.schema, frame.columns, fixed)
+    return by_place(table.name, table.schema, len(frame.columns), statement.columns, fixed)
+
+
+def explained_writer(session: Session, statement: s.Insert, frame: Any) -> tuple[str, str]:
+    """The table that an INSERT of the frame writes, and which writer its rows take."""
+    from anabranch.execution.spark_writer import why_kernel_writes
+
+    session, table = writable(session, statement.name)
+    shape = _shape(table, statement, frame, _fixed(table, statement))
+    why = why_kernel_writes(assignable(frame, shape), session.destination(table), shape)
+    return table.name, "Spark's own writer" if why is None else f"kernels: {why}"
 
 
 def assignable(frame: Any, shape: Shape) -> Any:
@@ -85,29 +99,22 @@ def assignable(frame: Any, shape: Shape) -> Any:
         if source is None:
             continue
         _, type_ = types[source]
-        empty = pa.chunked_array([], pa.null() if type_ is None else to_arrow(type_))
+        empty = pa.chunked_array([pa.array([], pa.null() if type_ is None else to_arrow(type_))])
         try:
             assigned(empty, column)
         except NeedsSpark:
-            casts[source] = f"try_cast({{0}} AS {column.type})"
+            casts[source] = column
     if not casts:
         return frame
     columns = [f"c{place}" for place in range(len(types))]
     named = frame.toDF(*columns)
     return named.select(
         *[
-            F.expr(_checked_cast(columns[place], casts[place])).alias(label) if place in casts
+            checked_cast(F.col(columns[place]), casts[place], str(casts[place].type)).alias(label) if place in casts
             else F.col(columns[place]).alias(label)
             for place, (label, _) in enumerate(types)
         ]
     )  # fmt: skip
-
-
-def _checked_cast(name: str, cast: str) -> str:
-    """A cast whose failure is an error in whatever mode the session is."""
-    done = cast.format(name)
-    message = f"anabranch.errors.ValueOutOfRange: a value does not fit: {done}"
-    return f"CASE WHEN {name} IS NOT NULL AND {done} IS NULL THEN raise_error('{message}') ELSE {done} END"
 
 
 def _values_here(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]) -> pa.Table | None:

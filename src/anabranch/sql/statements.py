@@ -32,6 +32,24 @@ class Default:
 DEFAULT = Default()
 
 
+# The lake
+
+
+@dataclass(frozen=True)
+class SetLakeOptions(Statement):
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class UnsetLakeOptions(Statement):
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ShowLakeOptions(Statement):
+    pass
+
+
 # Databases
 
 

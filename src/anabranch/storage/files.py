@@ -10,7 +10,8 @@ import contextlib
 import errno
 import os
 from collections.abc import Mapping
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -92,12 +93,10 @@ class Files:
         if not (self.durable and self.is_local):
             return
         path = self.path(name)
-        for target in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
-            handle = os.open(target, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        folder = os.path.dirname(path)
+        # At the same time: the disk then flushes once for all three, which one after the other it cannot.
+        for _ in _syncers(os.getpid()).map(_sync, (path, folder, os.path.dirname(folder))):
+            pass
 
     def write(self, name: str, data: bytes) -> None:
         self.create_parent(name)
@@ -169,6 +168,20 @@ class Files:
         if code in _NO_ROOM:
             return StorageFull(self.path(name), os.strerror(code))
         return StorageError(f"'{self.path(name)}' cannot be written: {error}. Nothing was committed.")
+
+
+@lru_cache(maxsize=1)
+def _syncers(pid: int) -> ThreadPoolExecutor:
+    """Threads of this process; a fork of it has none of them, so it makes its own."""
+    return ThreadPoolExecutor(8, thread_name_prefix=f"sync-{pid}")
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _reopened(url: str, options: Mapping[str, Any], durable: bool) -> Files:

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -205,6 +206,23 @@ def read_groups(files: Files, part: Part, table: str, columns: Sequence[str]) ->
             raise _broken(files.path(part.path), table, error) from error
         yield first, data
         first += rows
+
+
+def read_rows(files: Files, part: Part, table: str, columns: Sequence[str], positions: np.ndarray) -> pa.Table:
+    """The rows at these positions, which are sorted. Only the row groups that hold them are read, one at a time."""
+    file = open_part(files, part, table, columns)
+    starts = np.cumsum([0, *(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))])
+    bounds = np.searchsorted(positions, starts)
+    pieces = []
+    for group in np.flatnonzero(np.diff(bounds)).tolist():
+        wanted = positions[bounds[group] : bounds[group + 1]] - starts[group]
+        try:
+            data = file.read_row_group(group, columns=list(columns), use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            raise _broken(files.path(part.path), table, error) from error
+        rows = int(starts[group + 1] - starts[group])
+        pieces.append(_with_rows(data, rows).take(pa.array(wanted)))
+    return pa.concat_tables(pieces)
 
 
 def _with_rows(data: pa.Table, rows: int) -> pa.Table:

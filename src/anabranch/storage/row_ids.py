@@ -25,11 +25,10 @@ def bitmap(positions: np.ndarray) -> BitMap:
 
 def by_slot(ids: np.ndarray) -> dict[int, BitMap]:
     """Row ids as positions of each slot."""
-    slots = ids >> POSITION_BITS
-    order = np.argsort(slots, kind="stable")
-    slots, positions = slots[order], (ids[order] & _POSITION).astype(np.uint32)
-    if not len(slots):
+    if not len(ids):
         return {}
+    ordered = np.sort(ids)
+    slots, positions = ordered >> POSITION_BITS, (ordered & _POSITION).astype(np.uint32)
     starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
     ends = np.append(starts[1:], len(slots))
     return {int(slots[a]): bitmap(positions[a:b]) for a, b in zip(starts, ends, strict=True)}

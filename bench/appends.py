@@ -1,0 +1,185 @@
+"""Appends of 100 rows by 1 and by 8 processes, against a bare loop of the same file writes and database commits.
+
+The bare loop is what no design can leave out: write a Parquet part, sync it and its folder, insert a row in a durable
+transaction. On SQLite its writers queue on a file lock, too, which is faster than SQLite's own waiting.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import data
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from context import TABLE, Context
+from measure import Line, assert_no_spark, child_command
+
+ROWS, WARM_UP, ROUNDS = 100, 10, 3
+LEAST = 0.6
+CREATE = "CREATE TABLE part (id TEXT PRIMARY KEY, rows BIGINT, bytes BIGINT)"
+
+Append = Callable[[pa.Table], object]
+
+
+def run(context: Context) -> Iterator[Line]:
+    count = context.scaled(800, 200)
+    with ExitStack() as stack:
+        for kind, server in (("SQLite", None), ("PostgreSQL", _cluster(stack, context))):
+            if kind == "PostgreSQL" and server is None:
+                continue
+            for processes in (1, 8):
+                context.say(f"appends on {kind}, {processes} at a time")
+                best = _measure(context, stack, server, processes, count // processes)
+                ours, bare = best["ours"], best["bare"]
+                what = f"append of {ROWS} rows, {processes} at a time, {kind} / a bare loop of the same writes"
+                how = f"{ours:.0f} against {bare:.0f} appends a second, best of {ROUNDS}; limit: {LEAST} × as many"
+                yield Line(what, bare / ours, round(1 / LEAST, 2), "×", how)
+
+
+def _cluster(stack: ExitStack, context: Context) -> Any:
+    """A PostgreSQL server of our own, as the tests have it."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    try:
+        from tests.postgres import cluster
+
+        return stack.enter_context(cluster())
+    except (ImportError, RuntimeError) as error:
+        context.say(f"PostgreSQL is left out: {str(error).splitlines()[0]}")
+        return None
+
+
+def _measure(context: Context, stack: ExitStack, server: Any, processes: int, count: int) -> dict[str, float]:
+    """Appends a second of either side, the best of some rounds in turns; everything new for every round."""
+    best = {"ours": 0.0, "bare": 0.0}
+    for turn in range(ROUNDS):
+        for side in ("ours", "bare") if turn % 2 else ("bare", "ours"):
+            folder = context.folder(f"appends-{side}")
+            url = "" if server is None else stack.enter_context(server.database())
+            prepare(side, folder, url)
+            best[side] = max(best[side], _together(side, folder, url, processes, count))
+    return best
+
+
+def _together(side: str, folder: Path, url: str, processes: int, count: int) -> float:
+    """All at once: no process begins before the last one is ready."""
+    command = child_command("appends", side, folder, url, count)
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
+    for process in started:
+        if process.stdout is None or process.stdout.readline().strip() != "ready":
+            raise RuntimeError(f"an appending process ({side}) did not start")
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    spans = [json.loads(process.communicate()[0].splitlines()[-1]) for process in started]
+    return processes * count / (max(end for _, end in spans) - min(start for start, _ in spans))
+
+
+# --- in a process of its own ------------------------------------------------------------------------------------------
+
+
+def prepare(side: str, folder: Path, url: str) -> None:
+    if side == "ours":
+        import anabranch
+
+        with anabranch.connect(folder, catalog=url or None) as lake:
+            lake.create_database("d")
+            lake.create_table(TABLE, data.SCHEMA)
+        return
+    folder.mkdir(parents=True)
+    if url:
+        with _postgres(url) as connection:
+            connection.execute(CREATE)
+    else:
+        connection = _sqlite(folder)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(CREATE)
+        connection.close()
+
+
+def appender(side: str, folder: Path, url: str) -> Append:
+    if side == "ours":
+        import anabranch
+
+        return anabranch.connect(folder, catalog=url or None, create=False).table(TABLE).write
+    commit = _commit_postgres(url) if url else _commit_sqlite(folder)
+
+    def append(rows: pa.Table) -> None:
+        id = str(uuid.uuid4())
+        path = folder / f"{id}.parquet"
+        pq.write_table(rows, path)
+        for target in (path, folder):
+            handle = os.open(target, os.O_RDONLY)
+            os.fsync(handle)
+            os.close(handle)
+        commit((id, rows.num_rows, path.stat().st_size))
+
+    return append
+
+
+def _sqlite(folder: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(folder / "catalog.db", timeout=60, isolation_level=None)
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def _commit_sqlite(folder: Path) -> Callable[[tuple[Any, ...]], None]:
+    connection, lock = _sqlite(folder), os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+
+    def commit(row: tuple[Any, ...]) -> None:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO part VALUES (?, ?, ?)", row)
+        connection.execute("COMMIT")
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+    return commit
+
+
+def _postgres(url: str) -> Any:
+    import psycopg
+
+    return psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://"))
+
+
+def _commit_postgres(url: str) -> Callable[[tuple[Any, ...]], None]:
+    connection = _postgres(url)
+
+    def commit(row: tuple[Any, ...]) -> None:
+        connection.execute("INSERT INTO part VALUES (%s, %s, %s)", row)
+        connection.commit()
+
+    return commit
+
+
+def main(side: str, folder: Path, url: str, count: int) -> None:
+    append = appender(side, folder, url)
+    batches = [data.rows(np.arange(i * ROWS, (i + 1) * ROWS), i) for i in range(count + WARM_UP)]
+    for batch in batches[:WARM_UP]:
+        append(batch)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    start = time.time()
+    for batch in batches[WARM_UP:]:
+        append(batch)
+    end = time.time()
+    assert_no_spark()
+    print(json.dumps([start, end]), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

@@ -1,0 +1,115 @@
+"""The cell merge of a million rows, against Dolt's merge of the same: `doltlite` from PyPI, in a venv of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from measure import HERE, Line, assert_no_spark, child, report, timed
+
+REPEAT, CHANGED = 7, 1_000
+VENV = HERE / "data" / "doltlite-venv"
+LAYOUTS = ("side by side", "scattered")
+
+
+def changes(layout: str, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
+    """(column, rows) of ours and of theirs: a thousand each, interleaved."""
+    if layout == "scattered":
+        return ("b", f"id * 7919 % {rows // CHANGED} = 1"), ("a", f"id * 7919 % {rows // CHANGED} = 0")
+    return ("b", f"id < {2 * CHANGED} AND id % 2 = 1"), ("a", f"id < {2 * CHANGED} AND id % 2 = 0")
+
+
+def run(context: Any) -> Iterator[Line]:
+    rows = context.rows // 10
+    python = _python(context)
+    if python is None:
+        return
+    context.say(f"Dolt, {rows:,} rows")
+    for layout in LAYOUTS:
+        command = [str(python), __file__, "dolt", str(context.folder("dolt")), str(rows), layout]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"Dolt's side failed:\n{done.stdout}{done.stderr}")
+        theirs = float(done.stdout.split()[-1])
+        ours = child("dolt", "ours", context.folder("against-dolt"), rows, layout)["cell"]
+        what = (
+            f"MERGE BRANCH, detect = cell, {rows:,} rows, 1,000 updated on each side, {layout} / dolt_merge of the same"
+        )
+        how = f"{1000 * ours:.1f} ms / {1000 * theirs:.1f} ms, medians of {REPEAT}, both with fsync"
+        yield Line(what, ours / theirs, 1.0, "×", how)
+
+
+def _python(context: Any) -> Path | None:
+    """The Python that has doltlite; None, and a line that says so, if it cannot be installed."""
+    python = VENV / "bin" / "python"
+    if not python.exists():
+        context.say("installing doltlite")
+        venv.create(VENV, with_pip=True, clear=True)
+    probe = [str(python), "-c", "import doltlite"]
+    install = [str(python), "-m", "pip", "install", "--quiet", "doltlite"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        done = subprocess.run(install, capture_output=True, text=True, check=False)
+        if done.returncode:
+            context.say(f"Dolt is left out: doltlite cannot be installed ({done.stderr.strip().splitlines()[-1:]})")
+            return None
+    return python
+
+
+def measure_ours(folder: Path, rows: int, layout: str) -> dict[str, float]:
+    from merge import fill
+
+    import anabranch
+
+    lake = anabranch.connect(folder)
+    fill(lake, rows)
+    times = []
+    for number in range(-1, REPEAT):
+        ours, theirs = lake.create_branch(f"ours-{number}"), lake.create_branch(f"theirs-{number}")
+        for side, (column, where) in zip((ours, theirs), changes(layout, rows), strict=True):
+            side.table("d.t").update({column: f"{column} + 1"}, where)
+        seconds = timed(lambda o=ours, t=theirs: o.merge(t.branch, detect="cell"))  # type: ignore[misc]
+        times += [seconds] if number >= 0 else []
+    assert_no_spark()
+    return {"cell": median(times)}
+
+
+def measure_dolt(folder: Path, rows: int, layout: str) -> float:
+    import doltlite  # noqa: F401, I001  # type: ignore[import-not-found]  # before sqlite3, which it replaces
+    import sqlite3
+
+    folder.mkdir(parents=True)
+    db = sqlite3.connect(folder / "dolt.db", isolation_level=None)
+
+    def sql(text: str) -> list[Any]:
+        return db.execute(text).fetchall()
+
+    sql("CREATE TABLE t (id INTEGER PRIMARY KEY, a BIGINT, b BIGINT)")
+    db.execute("BEGIN")
+    db.executemany("INSERT INTO t VALUES (?, ?, ?)", ((n, n, n) for n in range(rows)))
+    db.execute("COMMIT")
+    sql("SELECT dolt_commit('-A', '-m', 'rows')")
+    times = []
+    for number in range(-1, REPEAT):
+        for branch, (column, where) in zip((f"ours{number}", f"theirs{number}"), changes(layout, rows), strict=True):
+            sql("SELECT dolt_checkout('main')")
+            sql(f"SELECT dolt_checkout('-b', '{branch}')")
+            sql(f"UPDATE t SET {column} = {column} + 1 WHERE {where}")
+            sql("SELECT dolt_commit('-A', '-m', 'changed')")
+        sql(f"SELECT dolt_checkout('ours{number}')")
+        seconds = timed(lambda n=number: sql(f"SELECT dolt_merge('theirs{n}')"))  # type: ignore[misc]
+        if sql("SELECT sum(a) + sum(b) - 2 * sum(id) FROM t") != [(2 * CHANGED,)]:
+            raise AssertionError("Dolt's merge gave other rows")
+        times += [seconds] if number >= 0 else []
+    return median(times)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "dolt":
+        print(measure_dolt(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
+    else:
+        report(measure_ours(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))

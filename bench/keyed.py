@@ -1,0 +1,160 @@
+"""Keyed tables: load, scans over delta runs, upserts with compaction beside them, lookups.
+
+The rows are those of every subject, keyed by `id`, and come unsorted. A delta run holds random keys: half a million of
+ten, in every part of the table. Spark's own scan of the loaded files is what scans are measured against.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import data
+import numpy as np
+import pyarrow as pa
+from context import Context
+from measure import Line, Timing, child, child_command, in_turns, peaks, ratio, timed
+from scan import ALL
+
+KEYED = f"{data.SCHEMA}, PRIMARY KEY (id)"
+OFF = "'num-sorted-run.compaction-trigger' = '1000'"
+RUNS, UPSERT, LOOKUPS = 4, 1000, 1000
+
+
+def run(context: Context) -> Iterator[Line]:
+    import anabranch
+
+    folder = context.folder("keyed")
+    lake = anabranch.connect(folder, spark=context.spark)
+    lake.sql("CREATE DATABASE d")
+    yield from _load(context, lake)
+    for engine in ("deduplicate", "partial-update"):
+        yield from _scans(context, lake, engine)
+    yield from _lookups(context, lake)
+    lake.close()
+    yield from _upserts(context)
+    yield from _memory(context)
+
+
+def create(lake: object, name: str, engine: str, more: str = OFF) -> None:
+    lake.sql(f"CREATE TABLE {name} ({KEYED}) TBLPROPERTIES ('merge-engine' = '{engine}', {more})")  # type: ignore[attr-defined]
+
+
+def shuffled(context: Context) -> object:
+    """The source with its rows out of order."""
+    path = data.CACHE / f"shuffled-{context.rows}"
+    if not (path / "_SUCCESS").exists():
+        context.source.orderBy("q").write.mode("overwrite").parquet(str(path))
+    return context.spark.read.parquet(str(path))
+
+
+def _load(context: Context, lake: object) -> Iterator[Line]:
+    source = shuffled(context)
+    plain = context.folder("keyed-plain")
+    names = iter(range(1000))
+
+    def ours() -> None:
+        name = f"d.load{next(names)}"
+        create(lake, name, "deduplicate")
+        lake.sql(f"INSERT INTO {name} SELECT * FROM {{source}}", source=source)  # type: ignore[attr-defined]
+
+    def theirs() -> None:
+        sorted_rows = source.repartitionByRange("id").sortWithinPartitions("id")  # type: ignore[attr-defined]
+        sorted_rows.write.parquet(str(plain), mode="overwrite")
+
+    times = in_turns({"ours": ours, "theirs": theirs}, repeat=3, warm_up=1, before=os.sync)
+    yield ratio(
+        "keyed load, unsorted / Spark's range partitioning, sort and write", 1.1, times["ours"], times["theirs"]
+    )
+
+
+def deltas(context: Context, run: int, rows: int) -> pa.Table:
+    ids = np.unique(np.random.default_rng(run).integers(0, context.rows, rows))
+    return data.rows(ids, 100 + run)
+
+
+def _scans(context: Context, lake: object, engine: str) -> Iterator[Line]:
+    name = f"d.`{engine}`"
+    create(lake, name, engine)
+    lake.sql(f"INSERT INTO {name} SELECT * FROM {{source}}", source=shuffled(context))  # type: ignore[attr-defined]
+    table = lake.table(name)  # type: ignore[attr-defined]
+    folder = Path(lake._session.folder(table.id).path(""))  # type: ignore[attr-defined]
+    plain = context.spark.read.parquet(*(str(path) for path in sorted(folder.glob("slot=*/*.parquet"))))
+
+    def theirs() -> object:
+        return context.spark.sql(ALL, t=plain).collect()
+
+    def ours() -> object:
+        return lake.sql(ALL.format(t=name)).collect()  # type: ignore[attr-defined]
+
+    times = in_turns({"ours": ours, "theirs": theirs}, repeat=7, warm_up=2)
+    if engine == "deduplicate":
+        yield ratio("keyed scan after load / Spark's scan of plain Parquet", 1.05, times["ours"], times["theirs"])
+    for run_ in range(RUNS):
+        table.write(deltas(context, run_, context.rows // 20))
+    first = timed(ours)
+    times = in_turns({"ours": ours, "theirs": theirs}, repeat=7, warm_up=1)
+    limits = (1.6, 1.3) if engine == "deduplicate" else (2.6, 1.35)
+    what = f"scan with {RUNS} delta runs, {engine}"
+    yield _against(f"{what}, the first time / plain", limits[0], first, times["theirs"])
+    yield ratio(f"{what}, after that / plain", limits[1], times["ours"], times["theirs"])
+    if engine == "partial-update":
+        table.write(deltas(context, 99, UPSERT))
+        again = timed(ours)
+        yield _against(f"{what}, after one more upsert / plain", 1.4, again, times["theirs"])
+
+
+def _against(what: str, limit: float, seconds: float, theirs: Timing) -> Line:
+    how = f"{seconds:.2f} s, once / {theirs.min:.2f} s, min of {len(theirs)}"
+    return Line(what, seconds / theirs.min, limit, "×", how)
+
+
+def _lookups(context: Context, lake: object) -> Iterator[Line]:
+    table = lake.table("d.load0")  # type: ignore[attr-defined]
+    chance = np.random.default_rng(5)
+    kinds: dict[str, tuple[float, Callable[[], np.ndarray]]] = {
+        "at random": (1.0, lambda: chance.integers(0, context.rows, LOOKUPS)),
+        "in 1 % of the range": (0.06, lambda: context.rows // 3 + chance.integers(0, context.rows // 100, LOOKUPS)),
+    }
+    for kind, (limit, keys) in kinds.items():
+        samples = []
+        for _ in range(9):
+            wanted = pa.table({"id": keys()})
+            samples.append(timed(lambda wanted=wanted: table.lookup(wanted)))  # type: ignore[misc]
+        times = Timing(tuple(samples[2:]))
+        how = f"median of {len(times)}, min {times.min:.3f} s; no JVM at work"
+        yield Line(f"lookup of {LOOKUPS:,} keys, {kind}", times.median, limit, "s", how)
+
+
+def _upserts(context: Context) -> Iterator[Line]:
+    """1,000 upserts in a process without Spark, on a table that it loads itself; then a scan."""
+    for durability, limit in (("process", 10.0), ("disk", 25.0)):
+        folder = context.folder(f"keyed-upserts-{durability}")
+        found = child("keyed_upserts", folder, context.rows, context.scaled(1000), durability)
+        named = "with fsync" if durability == "disk" else "without fsync"
+        how = f"median of {found['count']}; compaction beside it"
+        yield Line(f"keyed upsert of 1,000 rows and commit, {named}", found["median_ms"], limit, "ms", how)
+        yield Line(f"the same, 99th percentile, {named}", found["p99_ms"], 200.0, "ms", how)
+    import anabranch
+
+    lake = anabranch.connect(folder, spark=context.spark)
+    parts = sorted(Path(folder).glob("data/*/slot=*/*.parquet"), key=lambda path: -path.stat().st_size)
+    plain = context.spark.read.parquet(*(str(path) for path in parts[: found["loaded"]]))
+    times = in_turns(
+        {
+            "ours": lambda: lake.sql(ALL.format(t="d.t")).collect(),
+            "theirs": lambda: context.spark.sql(ALL, t=plain).collect(),
+        },
+        repeat=7,
+        warm_up=2,
+    )
+    yield ratio("keyed scan right after those upserts / plain", 1.3, times["ours"], times["theirs"])
+    lake.close()
+
+
+def _memory(context: Context) -> Iterator[Line]:
+    folder, rows = context.folder("keyed-memory"), context.scaled(2_000_000, 10_000)
+    child("keyed_memory", folder, rows)
+    peak, _, _ = peaks(child_command("keyed_memory", folder))
+    yield Line("peak RSS of merging 8 runs in one kernel", peak, 600, "MB", f"{rows:,} rows each, the whole process")

@@ -1,0 +1,87 @@
+"""Rows on which the bases of a criss-cross disagree: they count as changed on both sides.
+
+No base tells what such a row was, so the two heads' versions are held against each other, paired by origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+from pyroaring import BitMap
+
+from anabranch.branching.row_merge import Contest, Replay
+from anabranch.branching.rows import Origins, ids_of, origins_of, united, visible
+from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.state import TableState
+
+
+def disputed(
+    bases: Sequence[TableState], ours: TableState, theirs: TableState, origins: Origins
+) -> tuple[Contest, np.ndarray]:
+    """The rows that the heads have in different versions, and their origins. `base` is the version of one base."""
+    nothing = np.empty(0, np.int64)
+    if len(bases) < 2:
+        return Contest(nothing, nothing, nothing), nothing
+    parts: dict[int, Part] = {}
+    for state in (*bases, ours, theirs):
+        parts |= state.parts
+    apart = ids_of({slot: rows for slot in _slots(bases) if (rows := _disagreed(bases, slot))})
+    known = origins_of(apart, parts, origins)
+    here, there = _only(ours, theirs), _only(theirs, ours)
+    ours_ids, ours_origins = _of(here, known, parts, origins)
+    theirs_ids, theirs_origins = _of(there, known, parts, origins)
+    keys = np.unique(np.concatenate([ours_origins, theirs_origins]))
+    order = np.argsort(known, kind="stable")
+    base = apart[order][np.searchsorted(known[order], keys)] if len(keys) else nothing
+    return Contest(base, _placed(keys, ours_ids, ours_origins), _placed(keys, theirs_ids, theirs_origins)), keys
+
+
+def left_standing(ours: TableState, replay: Replay, ids: np.ndarray) -> np.ndarray:
+    """Whether these rows are visible after the replay."""
+    removed = {slot for slots in replay.removed.values() for slot in slots}
+    slots = (ours.parts.keys() - removed) | {part.slot for parts in replay.placed.values() for part in parts}
+    before = {slot: rows - replay.revived.get(slot, BitMap()) for slot, rows in ours.dead.items()}
+    dead = united([*replay.killed.values(), before])
+    gone = np.isin(ids, ids_of({slot: rows for slot, rows in dead.items() if slot in slots}))
+    standing: np.ndarray = np.isin(ids >> POSITION_BITS, sorted(slots)) & ~gone
+    return standing
+
+
+def _slots(states: Sequence[TableState]) -> set[int]:
+    return set().union(*(state.parts for state in states))
+
+
+def _disagreed(bases: Sequence[TableState], slot: int) -> BitMap:
+    """Rows of a slot that some bases have and others have not."""
+    if len({id(base.dead.get(slot)) for base in bases}) == 1 and all(slot in base.parts for base in bases):
+        return BitMap()
+    seen = [visible(base, slot) for base in bases]
+    return reduce(lambda a, b: a | b, seen) - reduce(lambda a, b: a & b, seen)
+
+
+def _only(one: TableState, other: TableState) -> Mapping[int, BitMap]:
+    """Rows that one head has and the other has not."""
+    return {
+        slot: rows
+        for slot in one.parts
+        if not (slot in other.parts and one.dead.get(slot) is other.dead.get(slot))
+        and (rows := visible(one, slot) - visible(other, slot))
+    }
+
+
+def _of(
+    rows: Mapping[int, BitMap], known: np.ndarray, parts: Mapping[int, Part], origins: Origins
+) -> tuple[np.ndarray, np.ndarray]:
+    ids = ids_of(rows)
+    found = origins_of(ids, parts, origins)
+    among = np.isin(found, known)
+    return ids[among], found[among]
+
+
+def _placed(keys: np.ndarray, ids: np.ndarray, origins: np.ndarray) -> np.ndarray:
+    """The id of each key; -1 where there is none."""
+    found = np.full(len(keys), -1, np.int64)
+    found[np.searchsorted(keys, origins)] = ids
+    return found

@@ -1,0 +1,159 @@
+"""What a merge reads of the catalog: of many tables at once, every kind of thing once, and only if something asks.
+
+A read costs about the same for one table as for a hundred, so a merge of many tables costs what changed in them. Tables
+come in batches, so that no more states are held at once than a batch has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from anabranch.catalog import Catalog
+from anabranch.commands.merge_plan import Positions
+from anabranch.model.history import Commit, Position, shared_version
+from anabranch.model.records import Change, DatabaseRecord, TableDelta, TableRecord
+from anabranch.model.schema import Schema
+from anabranch.model.state import TableState
+
+BATCH = 100
+
+Changes = Mapping[str, Sequence[tuple[Commit, Change]]]
+"""Object -> what commits did to it, oldest first."""
+Found = TypeVar("Found")
+
+
+class History:
+    """What happened between the points of a merge."""
+
+    def __init__(self, catalog: Catalog, at: Positions) -> None:
+        self.catalog, self.at = catalog, at
+        self._found: dict[tuple[str, Position], Any] = {}
+
+    def shared(self, head: Position) -> int:
+        """The last version up to which a head and all bases are the same history."""
+        return self._once("shared", head, lambda: min(self._shared_with(head, base) for base in self.at.bases))
+
+    def reached(self, head: Position) -> list[int]:
+        """The versions of the bases that lie on a head's own history."""
+        return [base.version for base in self.at.bases if self._shared_with(head, base) >= base.version]
+
+    def changes(self, head: Position) -> Changes:
+        """What a head's commits did since then."""
+        return self._once("changes", head, lambda: self._since(head, self.shared(head)))
+
+    def touched(self, side: Position) -> tuple[list[str], list[str]]:
+        """Ids of the databases and tables in which a side may differ from a base."""
+        found = [self.changes(side)]
+        found += [self._since(base, self._shared_with(side, base)) for base in self.at.bases]
+        kinds = {id: done[0][1].kind for changes in found for id, done in changes.items()}
+        return [id for id, kind in kinds.items() if kind == "database"], [
+            id for id, kind in kinds.items() if kind == "table"
+        ]
+
+    def batches(self, table_ids: Sequence[str]) -> Iterator[Batch]:
+        """The tables in their order, with what can be read of them."""
+        one_base = len(self.at.bases) == 1
+        moved = set(self.touched(self.at.ours)[1]) if one_base and table_ids else set(table_ids)
+        for start in range(0, len(table_ids), BATCH):
+            yield Batch(self, table_ids[start : start + BATCH], moved)
+
+    def _shared_with(self, head: Position, base: Position) -> int:
+        return shared_version(self.catalog.lineage(head), self.catalog.lineage(base))
+
+    def _since(self, head: Position, after: int) -> dict[str, list[tuple[Commit, Change]]]:
+        found: dict[str, list[tuple[Commit, Change]]] = {}
+        for commit, change in self.catalog.changes(head, after):
+            found.setdefault(change.object_id, []).append((commit, change))
+        return found
+
+    def _once(self, kind: str, at: Position, read: Callable[[], Found]) -> Found:
+        key = (kind, at)
+        if key not in self._found:
+            self._found[key] = read()
+        found: Found = self._found[key]
+        return found
+
+
+class Batch:
+    """Some tables of a merge. At ours, only those are read that ours changed: the others are as they were at the base.
+
+    `moved` are the tables that ours may have changed since the only base; after a criss-cross, all.
+    """
+
+    def __init__(self, history: History, ids: Sequence[str], moved: set[str]) -> None:
+        self.history, self.catalog, self.at = history, history.catalog, history.at
+        self.ids, self.moved = ids, moved.intersection(ids)
+        self._found: dict[tuple[str, Position], Any] = {}
+        self._schemas: dict[tuple[str, int], Schema] = {}
+        self._column_changes: dict[Position, dict[str, list[tuple[Commit, Change]]]] = {}
+
+    def here(self, table_id: str) -> Position:
+        """Where a table is found as ours has it."""
+        return self.at.ours if table_id in self.moved else self.at.bases[0]
+
+    def records(self, at: Position) -> Mapping[str, TableRecord]:
+        return self._once("records", at, lambda ids: self.catalog.tables_by_id(at, ids))
+
+    def databases(self, at: Position) -> Mapping[str, DatabaseRecord]:
+        """Those that the tables are in, at any of the points."""
+
+        def read(_: object) -> Mapping[str, DatabaseRecord]:
+            return self.catalog.databases_by_id(at, {record.database_id for record in self._all_records()})
+
+        return self._once("databases", at, read)
+
+    def states(self, at: Position) -> Mapping[str, TableState]:
+        return self._once("states", at, lambda ids: self.catalog.states(at, ids))
+
+    def deltas(self, head: Position) -> Mapping[str, list[TableDelta]]:
+        """What a head's commits did to rows, since the version that it shares with the bases."""
+        after = self.history.shared(head)
+        return self._once("deltas", head, lambda ids: self.catalog.deltas_of(head, ids, after))
+
+    def partitions(self, at: Position) -> Mapping[str, list[str]]:
+        return self._once("partitions", at, lambda ids: self.catalog.partitions_of(at, ids))
+
+    def schema_ids(self, at: Position) -> Mapping[str, set[int]]:
+        return self._once("schema ids", at, lambda ids: self.catalog.schema_ids(at, ids))
+
+    def column_changes(self, at: Position, table_id: str) -> Sequence[tuple[Commit, Change]]:
+        """Every change of a table's columns up to here; read along with those of all tables of several schemas."""
+        found = self._column_changes.setdefault(at, {})
+        if table_id not in found:
+            asked = {table_id, *self._reshaped()} - found.keys()
+            read = self.catalog.changes_of(at, asked, "column")
+            found.update({id: read.get(id, []) for id in asked})
+        return found[table_id]
+
+    def _reshaped(self) -> set[str]:
+        """Tables with several schemas, in their records or in what theirs wrote."""
+        schemas: dict[str, set[int]] = {id: set() for id in self.ids}
+        for record in self._all_records():
+            schemas[record.id].add(record.schema_id)
+        for id, deltas in self.deltas(self.at.theirs).items():
+            schemas[id].update(part.schema_id for delta in deltas for part in delta.placed)
+        return {id for id, ids in schemas.items() if len(ids) > 1}
+
+    def schema(self, table_id: str, schema_id: int) -> Schema:
+        """Reads those of all records and parts that are at hand along with it."""
+        key = (table_id, schema_id)
+        if key not in self._schemas:
+            wanted = {key} | {(record.id, record.schema_id) for record in self._all_records()}
+            for (kind, _), found in self._found.items():
+                if kind == "states":
+                    wanted |= {(id, part.schema_id) for id, state in found.items() for part in state.parts.values()}
+            self._schemas |= self.catalog.schemas(wanted)
+        return self._schemas[key]
+
+    def _all_records(self) -> Iterator[TableRecord]:
+        for at in (*self.at.bases, self.at.ours, self.at.theirs):
+            yield from self.records(at).values()
+
+    def _once(self, kind: str, at: Position, read: Callable[[Sequence[str]], Found]) -> Found:
+        key = (kind, at)
+        if key not in self._found:
+            moved_only = at == self.at.ours and at not in self.at.bases
+            self._found[key] = read([id for id in self.ids if id in self.moved] if moved_only else self.ids)
+        found: Found = self._found[key]
+        return found

@@ -1,0 +1,217 @@
+"""A6.2 and A6.3: rows that would have NULL where the merged schema says NOT NULL.
+
+They conflict. A resolution never throws away what stands on ours: under OURS a NOT NULL that ours has stays, and the
+versions of theirs that break it are not taken; any other NOT NULL that a merged row would break gives way, and so do
+all under THEIRS, whose rows then come as they are. A constraint can be set again once the rows are mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap
+
+from anabranch.branching.row_merge import Replay
+from anabranch.branching.rows import ids_of, origins_of, united, visible
+from anabranch.branching.schema_merge import newly_required, newly_required_fields
+from anabranch.commands.merge_plan import TableMerge
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.part import Part, bounds_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import Struct
+from anabranch.storage.row_ids import row_ids
+
+if TYPE_CHECKING:
+    from anabranch.commands.table_merge import TableMerger
+
+Path = tuple[str, ...]
+"""A column, or a field inside structs, by labels."""
+From = Literal["ours", "theirs", "both"]
+"""Whose version a row is; both: the merge makes it."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Rows with NULL at a path. `ids` None: nobody asked which; of combined rows they are their places."""
+
+    path: Path
+    side: From
+    rule: str
+    ids: np.ndarray | None
+
+
+def require(merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema) -> tuple[Schema, list[ConflictRecord]]:
+    """The schema that the merged rows fit, and the conflicts. If the user chose a side there are none, and theirs'
+    versions that are not taken leave the replay. `ours`: the schema before the merge."""
+    assert made.schema is not None
+    schema = made.schema
+    check = _Check(merger, made, replay, ours)
+    found = list(check.lacks())
+    if not found or merger.choice is None:
+        return schema, list({(lack.path, lack.side): _record(merger.name, lack) for lack in found}.values())
+    paths = {lack.path for lack in found}
+    kept = {path for path in paths if merger.choice == "ours" and _requires(ours, schema, path)}
+    kept -= {lack.path for lack in found if lack.side == "ours"}
+    for path in sorted(paths - kept):
+        schema = _relaxed(schema, path)
+    check.leave_out([lack for lack in found if lack.path in kept])
+    return schema, []
+
+
+def _record(table: str, lack: Lack) -> ConflictRecord:
+    words = ("NOT NULL", f"rows without '{'.'.join(lack.path)}'")
+    ours, theirs = words[::-1] if lack.side == "ours" else words
+    return ConflictRecord(table, "column", lack.rule, ours, theirs, column=".".join(lack.path))
+
+
+class _Check:
+    def __init__(self, merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema) -> None:
+        assert made.schema is not None
+        self.merger, self.made, self.replay, self.schema, self.ours = merger, made, replay, made.schema, ours
+        self.head = merger.mine.head
+        self.dead = united([self.head.dead, *replay.killed.values()])
+        self.placed = {part.slot: part for parts in replay.placed.values() for part in parts}
+
+    def lacks(self) -> Iterator[Lack]:
+        for part in self.placed.values():
+            yield from self._of_part(part, "theirs")
+        if self.schema != self.ours:
+            removed = {slot for slots in self.replay.removed.values() for slot in slots}
+            for slot, part in self.head.parts.items():
+                if slot not in removed:
+                    yield from self._of_part(part, "ours")
+        yield from self._of_combined()
+
+    def _of_part(self, part: Part, side: From) -> Iterator[Lack]:
+        dead = self.dead.get(part.slot, BitMap())
+        if len(dead) >= part.rows:
+            return
+        written = self.merger.catalog.schema(self.merger.id, part.schema_id)
+        for column in newly_required(self.schema, written):
+            stored = written.stored_as(column)
+            stats = None if stored is None else bounds_of(part, stored.physical)
+            if stats is not None and stats.nulls == 0:
+                continue
+            rule = "A6.2" if stored is None else "A6.3"
+            known = stored is None or (stats is not None and bool(stats.nulls))
+            if known and not dead and self.merger.choice is None:
+                yield Lack((column.label,), side, rule, None)  # all rows of the part are there: nothing to read
+            else:
+                yield from self._read(part, dead, (column.label,), side, rule)
+        for path in newly_required_fields(self.schema, written):
+            yield from self._read(part, dead, path, side, "A6.3")
+
+    def _read(self, part: Part, dead: BitMap, path: Path, side: From, rule: str) -> Iterator[Lack]:
+        ids = row_ids(part.slot, 0, part.rows)
+        ids = np.delete(ids, np.asarray(dead.to_array(), np.int64)) if dead else ids
+        state = self.head if side == "ours" else self.merger.other.head
+        rows = self.merger.rows_of(Schema(0, (self.schema.column(path[0]),)), state, ids)
+        lacking = ids[_lacking(rows, path)]
+        if len(lacking):
+            yield Lack(path, side, rule, lacking)
+
+    def _of_combined(self) -> Iterator[Lack]:
+        rows = self.made.combined
+        for column in self.schema.columns if rows is not None else ():
+            assert rows is not None
+            for path in _required(column):
+                places = np.flatnonzero(_lacking(rows, path))
+                if len(places):
+                    yield Lack(path, "both", "A6.3", places)
+
+    # --- under OURS ---------------------------------------------------------------------------------------------------
+
+    def leave_out(self, lacks: list[Lack]) -> None:
+        """Theirs' versions go; of rows that ours has too, ours' version is written again as the latest one."""
+        none = np.empty(0, np.int64)
+        ids = np.unique(np.concatenate([none, *(k.ids for k in lacks if k.side == "theirs" and k.ids is not None)]))
+        places = np.unique(np.concatenate([none, *(k.ids for k in lacks if k.side == "both" and k.ids is not None)]))
+        origins = origins_of(ids, self.placed, self.merger.origins)
+        made = self.made
+        if len(places):
+            assert made.combined is not None
+            assert made.origins is not None
+            origins = np.concatenate([origins, made.origins[places]])
+            keep = np.setdiff1d(np.arange(len(made.origins)), places)
+            made.combined, made.origins = made.combined.take(pa.array(keep)), made.origins[keep]
+        self.replay.kill_ids("update", ids)
+        killed = united(self.replay.killed.values())
+        ours = {slot: rows & visible(self.head, slot) for slot, rows in killed.items() if slot in self.head.parts}
+        candidates = ids_of(ours)
+        own = origins_of(candidates, self.head.parts, self.merger.origins)
+        back = np.isin(own, origins)
+        if back.any():
+            made.add(self.merger.rows_of(self.schema, self.head, candidates[back]), own[back])
+
+
+def _requires(ours: Schema, merged: Schema, path: Path) -> bool:
+    """Whether ours itself has NOT NULL there."""
+    column = merged.column(path[0])
+    mine = ours.stored_as(column)
+    if mine is None:
+        return False
+    type_, other, nullable = mine.type, column.type, mine.nullable
+    for label in path[1:]:
+        assert isinstance(other, Struct)
+        wanted = next(field for field in other.fields if field.label == label)
+        names = {wanted.physical, *wanted.aliases}
+        fields = type_.fields if isinstance(type_, Struct) else ()
+        held = next((field for field in fields if field.physical in names), None)
+        if held is None:
+            return False
+        type_, other, nullable = held.type, wanted.type, held.nullable
+    return not nullable
+
+
+def _required(column: Column) -> list[Path]:
+    """The NOT NULL paths in a column."""
+    found: list[Path] = [] if column.nullable else [(column.label,)]
+
+    def look(type_: object, path: Path) -> None:
+        if isinstance(type_, Struct):
+            for field in type_.fields:
+                if not field.nullable:
+                    found.append((*path, field.label))
+                look(field.type, (*path, field.label))
+
+    look(column.type, (column.label,))
+    return found
+
+
+def _lacking(rows: pa.Table, path: Path) -> np.ndarray:
+    """Where there is NULL at a path; a struct that is NULL itself lacks no field."""
+    label, *fields = path
+    values = rows.column(label)
+    there = np.ones(rows.num_rows, bool)
+    for field in fields:
+        there &= np.asarray(pc.is_valid(values).to_numpy(), bool)
+        values = pc.struct_field(values, field)
+    return there & ~np.asarray(pc.is_valid(values).to_numpy(), bool)
+
+
+def _relaxed(schema: Schema, path: Path) -> Schema:
+    label, *fields = path
+    columns = tuple(
+        column if column.label != label
+        else replace(column, type=_relaxed_type(column.type, fields)) if fields
+        else replace(column, nullable=True)
+        for column in schema.columns
+    )  # fmt: skip
+    return replace(schema, columns=columns)
+
+
+def _relaxed_type(type_: object, path: list[str]) -> Struct:
+    assert isinstance(type_, Struct)
+    first, *rest = path
+    fields = tuple(
+        field if field.label != first
+        else replace(field, type=_relaxed_type(field.type, rest)) if rest
+        else replace(field, nullable=True)
+        for field in type_.fields
+    )  # fmt: skip
+    return Struct(fields)

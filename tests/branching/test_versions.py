@@ -1,0 +1,80 @@
+"""What versions of a row have alike, as tables: what a part says that it changed, and what two parts have alike."""
+
+import numpy as np
+import pytest
+
+from anabranch.branching.versions import alike, changed_by
+from anabranch.model.part import Part, changed_columns, with_changed
+from tests.branching.schemas import schema
+
+WRITTEN = {
+    1: schema("id:int, a:int, s:struct<x:int, y:int>", 1),
+    2: schema("id:int, s:struct<x:int, y:int>", 2),
+    3: schema("id:int, a:bigint, s:struct<x:int>", 3),
+    4: schema("id:int, a+b:int, s:struct<x:int, y:int>", 4),
+}
+
+
+def part(slot, changed, schema_id=1):
+    """`changed` as text: '-' for a part of first versions, '?' for one that does not say."""
+    made = Part(f"p{slot}", slot, schema_id, 10, 100, has_origin=changed != "-")
+    return made if changed in "-?" and changed else with_changed(made, frozenset(changed.split()))
+
+
+def ids(*slots):
+    return np.array([slot << 32 if slot >= 0 else -1 for slot in slots], np.int64)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "sources", "under", "changed"),
+    [
+        ("a", [("-", 1)], 1, "a"),
+        ("a", [("id", 1)], 1, "a id"),
+        ("a", [("-", 1), ("s", 1)], 1, "a s"),
+        ("a", [("?", 1)], 1, None),
+        ("id", [("-", 2)], 1, "id"),  # the first version lacks `a`, and no other version can have it alike
+        ("id", [("", 2)], 1, "a id"),  # a later one lacks it: what is written now is the default
+        ("id", [("", 3)], 1, "a id s"),  # other types in between
+        ("id", [("", 1)], 3, "a id s"),
+        ("id", [("", 1)], 4, None),  # a merge has unified columns
+        ("", [("a", 1), ("s", 1)], 1, "a s"),  # a cell merge assigns nothing itself
+    ],
+)
+def test_what_new_versions_have_changed(assigned, sources, under, changed):
+    parts = [part(slot, text, id) for slot, (text, id) in enumerate(sources)]
+    found = changed_by(assigned.split(), parts, WRITTEN, WRITTEN[under])
+    assert found == (None if changed is None else frozenset(changed.split()))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "columns", "same"),
+    [
+        (("-", 1), ("a", 1), 1, "id s"),
+        (("a", 1), ("s", 1), 1, "id"),
+        (("-", 1), ("?", 1), 1, ""),
+        (("?", 1), ("a", 1), 1, ""),
+        (("-", 1), ("", 2), 1, "id s"),
+        (("-", 1), ("", 3), 3, "id"),
+        (("-", 1), ("", 1), 4, "id s"),
+        (("-", 1), ("", 1), 2, "id s"),
+    ],
+)
+def test_what_two_parts_have_alike(one, other, columns, same):
+    parts = {1: part(1, *one), 2: part(2, *other)}
+    for here, there in ((1, 2), (2, 1)):
+        found = alike(WRITTEN[columns].columns, ids(here), ids(there), parts, WRITTEN)
+        assert found == {here: frozenset(same.split())}
+
+
+def test_a_slot_has_alike_what_all_its_rows_have():
+    parts = {1: part(1, "-"), 2: part(2, "a"), 3: part(3, "id"), 4: part(4, "-")}
+    columns = WRITTEN[1].columns
+    assert alike(columns, ids(1, 1, 4, -1), ids(2, 3, 3, 2), parts, WRITTEN) == {1: {"s"}, 4: {"a", "s"}}
+    assert alike(columns, ids(1, 1), ids(2, -1), parts, WRITTEN) == {1: frozenset()}
+    assert alike(columns, ids(), ids(), parts, WRITTEN) == {}
+
+
+def test_a_part_keeps_its_bounds_when_it_says_what_it_changed():
+    made = with_changed(Part("p", 1, 1, 10, 100, '{"row_groups":[4,6]}', has_origin=True), frozenset({"b", "a"}))
+    assert made.stats == '{"row_groups":[4,6],"changed":["a","b"]}'
+    assert changed_columns(made) == {"a", "b"}

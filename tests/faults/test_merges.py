@@ -1,0 +1,201 @@
+"""A merge whose target moves, whose branch goes away, or whose process is killed: all of it, or nothing."""
+
+import multiprocessing
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, event
+
+import anabranch
+from anabranch.errors import AnabranchError, CommitConflict, MergeConflict, NotFound, Refused
+from tests.faults.conftest import files
+from tests.faults.test_races import let_in
+from tests.stories.telling import labels, one, rows, told
+
+CELL = "MERGE BRANCH dev WITH (detect = 'cell')"
+
+
+@pytest.fixture
+def apart(lake):
+    """Both sides changed row 1 in different cells (so a part is written), and dev has a column, a table, a database."""
+    told(lake, "UPDATE d.t SET small = 7 WHERE id = 1", "UPDATE d.t@dev SET name = 'dev' WHERE id = 1")
+    told(lake, "ALTER TABLE d.t@dev ADD COLUMN extra INT DEFAULT 3", "INSERT INTO d.p@dev VALUES (3, 'a')")
+    told(lake, "CREATE TABLE d.new@dev (a INT)", "INSERT INTO d.new@dev VALUES (1)")
+    lake.on("dev").sql("CREATE DATABASE fresh")
+    return lake
+
+
+def merged(lake) -> None:
+    assert [(row[0], row[1], row[2], row[-1]) for row in rows(lake, "d.t")] == [(1, 7, "dev", 3), (2, None, None, 3)]
+    assert (one(lake, "d.new"), "fresh" in lake.databases()) == ([1], True)
+    assert rows(lake, "d.p") == [(1, "a"), (2, None), (3, "a")]
+
+
+# --- the target moves -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    ["INSERT INTO d.one VALUES (5)", "CREATE TABLE d.other (a INT)", "ALTER TABLE d.p SET TBLPROPERTIES (a = 'b')"],
+)
+def test_a_merge_is_planned_again_on_the_new_head(apart, second, folder, monkeypatch, meanwhile):
+    before, start = len(files(folder)), apart.version
+    let_in(monkeypatch, apart, lambda: second.sql(meanwhile))
+    told(apart, CELL)
+    assert apart.version == start + 2
+    merged(apart)
+    written = 2 if meanwhile.startswith("INSERT") else 1
+    assert len(files(folder)) == before + written  # the first attempt's part is gone
+    assert apart.log(limit=1)[0].operation == "MERGE BRANCH"
+
+
+def test_rows_that_come_meanwhile_are_met(apart, second, monkeypatch):
+    let_in(monkeypatch, apart, lambda: second.sql("INSERT INTO d.p VALUES (9, 'z')"))
+    told(apart, CELL)
+    assert rows(apart, "d.p") == [(1, "a"), (2, None), (3, "a"), (9, "z")]
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "rule"),
+    [
+        ("UPDATE d.t SET name = 'main' WHERE id = 1", "update/update of name"),
+        ("DELETE FROM d.t WHERE id = 1", "update/delete"),
+        ("DROP TABLE d.p", "drop"),
+        ("CREATE TABLE d.new (b INT)", "names"),
+        ("CREATE DATABASE fresh", "names"),
+        ("ALTER TABLE d.t ADD COLUMN extra STRING", "incompatible"),
+    ],
+)
+def test_a_conflict_that_comes_meanwhile_refuses_the_merge_whole(apart, second, print_of, monkeypatch, meanwhile, rule):
+    seen = {}
+
+    def then():
+        second.sql(meanwhile)
+        seen.update(print_of(second))
+
+    theirs = apart.on("dev").version
+    let_in(monkeypatch, apart, then)
+    with pytest.raises(MergeConflict) as caught:
+        told(apart, CELL)
+    assert rule in {conflict.rule for conflict in caught.value.conflicts}
+    with anabranch.connect(apart._session.shared.files.url, create=False) as fresh:
+        now = print_of(fresh)
+    seen["files"] = [name for name in seen["files"] if name in now["files"]]  # less the part of the first attempt
+    assert now == seen
+    assert apart.on("dev").version == theirs
+
+
+def test_a_resolution_that_fits_no_more_is_refused(apart, second, monkeypatch):
+    told(apart, "UPDATE d.t SET name = 'main' WHERE id = 1")
+    (conflict,) = apart.conflicts("dev", detect="row")
+    wanted = {**conflict.ours, "name": "both", "_row_id": conflict.row}
+    let_in(monkeypatch, apart, lambda: second.sql("ALTER TABLE d.t DROP COLUMN price"))
+    with pytest.raises(AnabranchError, match="unknown 'price'"):
+        apart.merge("dev", resolutions={"d.t": [wanted]})
+    assert labels(apart, "d.t") == ["id", "small", "name", "s"]
+
+
+def test_theirs_moves_and_the_rest_comes_with_the_next_merge(apart, second, monkeypatch):
+    let_in(monkeypatch, apart, lambda: second.sql("INSERT INTO d.new@dev VALUES (2)"))
+    told(apart, CELL)
+    merged(apart)
+    told(apart, CELL)
+    assert one(apart, "d.new") == [1, 2]
+
+
+def test_theirs_is_dropped_while_it_is_merged(apart, second, monkeypatch):
+    let_in(monkeypatch, apart, lambda: second.drop_branch("dev"))
+    told(apart, CELL)  # what it had when the merge began is there
+    merged(apart)
+    with pytest.raises(NotFound):
+        told(apart, CELL)
+
+
+def test_the_target_is_dropped_while_it_is_merged_into(apart, second, monkeypatch):
+    other = apart.create_branch("other")
+    let_in(monkeypatch, other, lambda: second.drop_branch("other"))
+    with pytest.raises(Refused, match="dropped"):
+        other.sql(CELL)
+    with pytest.raises(NotFound):
+        apart.merge("dev", into="other")
+
+
+def test_a_target_that_never_rests(apart, second, folder, monkeypatch):
+    catalog = apart._session.catalog
+    commit = catalog.commit
+
+    def late(request, *rest):
+        second.sql("INSERT INTO d.one VALUES (5)")
+        return commit(request, *rest)
+
+    before = len(files(folder))
+    monkeypatch.setattr(catalog, "commit", late)
+    with pytest.raises(CommitConflict, match="kept moving"):
+        told(apart, CELL)
+    inserted = len(one(second, "d.one"))
+    assert len(files(folder)) == before + inserted
+    assert second.tables() == ["d.one", "d.p", "d.t"]
+
+
+# --- the process is killed --------------------------------------------------------------------------------------------
+
+
+def killed_at(folder: str, step: int, steps) -> None:
+    """Merges in a process of its own, which is killed right before its n-th step: a file is finished, a statement
+    writes to the catalog, a transaction ends."""
+    from anabranch.storage.files import Files
+
+    def strike(*told: object) -> None:
+        if len(told) > 2 and str(told[2]).lstrip().upper().startswith(("SELECT", "WITH", "PRAGMA")):
+            return
+        steps.value += 1
+        if steps.value == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with anabranch.connect(folder, create=False, durability="process") as lake:
+        settle = Files.settle
+        Files.settle = lambda *args, **kwargs: (strike(), settle(*args, **kwargs))[1]
+        event.listen(Engine, "before_cursor_execute", strike)
+        event.listen(Engine, "commit", strike)
+        lake.sql(CELL)
+
+
+def run_killed(folder: Path, step: int) -> int:
+    """Gives the number of steps until then."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["anabranch", "sqlalchemy", "tests.faults.test_merges"])
+    steps = context.Value("i", 0)
+    child = context.Process(target=killed_at, args=(str(folder), step, steps))
+    child.start()
+    child.join(60)
+    assert child.exitcode == (-signal.SIGKILL if step else 0)
+    return steps.value
+
+
+@pytest.mark.slow
+def test_a_merge_that_is_killed_between_any_two_steps_is_done_or_not_begun(apart, folder, tmp_path, print_of):
+    apart.close()
+    whole = Path(shutil.copytree(folder, tmp_path / "whole"))
+    total = run_killed(whole, 0)
+    assert total > 10
+    with anabranch.connect(folder, create=False) as lake:
+        before = [lake.version, rows(lake, "d.t"), lake.tables(), lake.databases()]
+        theirs = lake.on("dev").version
+    ends = set()
+    for step in range(1, total + 1):
+        copy = Path(shutil.copytree(folder, tmp_path / f"killed{step}"))
+        assert run_killed(copy, step) == step
+        with anabranch.connect(copy, create=False) as lake:
+            now = [lake.version, rows(lake, "d.t"), lake.tables(), lake.databases()]
+            ends.add(now == before)
+            if now != before:
+                merged(lake)
+            assert lake.on("dev").version == theirs
+            told(lake, CELL)
+            merged(lake)
+            assert lake.version == before[0] + 1
+        shutil.rmtree(copy)
+    assert True in ends

@@ -1,0 +1,133 @@
+"""NOT NULL on one side, rows without a value on the other: A6.2 and A6.3, and what RESOLVE makes of them."""
+
+import pytest
+
+from anabranch.errors import MergeConflict
+from tests.stories.telling import rows, told
+
+OURS_REQUIRES = "ALTER TABLE d.t ALTER COLUMN v SET NOT NULL"
+THEIRS_REQUIRES = "ALTER TABLE d.t@dev ALTER COLUMN v SET NOT NULL"
+
+
+@pytest.fixture
+def people(lake):
+    told(lake, "CREATE TABLE d.t (id INT, v INT)", "INSERT INTO d.t VALUES (1, 1), (2, 2)", "CREATE BRANCH dev")
+    return lake
+
+
+def nullable(lake, column):
+    return lake.table("d.t").schema.field(column).nullable
+
+
+CASES = {
+    "theirs inserted": (
+        [OURS_REQUIRES, "INSERT INTO d.t@dev VALUES (3, NULL), (4, 4)"],
+        "A6.3",
+        ([(1, 1), (2, 2), (4, 4)], False),
+        ([(1, 1), (2, 2), (3, None), (4, 4)], True),
+    ),
+    "theirs updated": (
+        [OURS_REQUIRES, "UPDATE d.t@dev SET v = NULL WHERE id = 1", "UPDATE d.t@dev SET v = 20 WHERE id = 2"],
+        "A6.3",
+        ([(1, 1), (2, 20)], False),
+        ([(1, None), (2, 20)], True),
+    ),
+    "theirs updated a row that ours updated too": (
+        [OURS_REQUIRES, "UPDATE d.t@dev SET v = NULL WHERE id = 1", "UPDATE d.t SET v = 10 WHERE id = 1"],
+        "update/update",
+        ([(1, 10), (2, 2)], False),
+        ([(1, None), (2, 2)], True),
+    ),
+    "cells that come together": (
+        [OURS_REQUIRES, "UPDATE d.t@dev SET v = NULL WHERE id = 1", "UPDATE d.t SET id = 10 WHERE id = 1"],
+        "A6.3",
+        ([(2, 2), (10, 1)], False),
+        ([(2, 2), (10, None)], True),
+    ),
+    "ours inserted": (
+        [THEIRS_REQUIRES, "INSERT INTO d.t VALUES (3, NULL), (4, 4)", "INSERT INTO d.t@dev VALUES (5, 5)"],
+        "A6.3",
+        ([(1, 1), (2, 2), (3, None), (4, 4), (5, 5)], True),
+        ([(1, 1), (2, 2), (3, None), (4, 4), (5, 5)], True),
+    ),
+    "ours updated": (
+        [THEIRS_REQUIRES, "UPDATE d.t SET v = NULL WHERE id = 1"],
+        "A6.3",
+        ([(1, None), (2, 2)], True),
+        ([(1, None), (2, 2)], True),
+    ),
+    "each side has what the other must not": (
+        [
+            "ALTER TABLE d.t ALTER COLUMN id SET NOT NULL",
+            "INSERT INTO d.t VALUES (3, NULL)",
+            THEIRS_REQUIRES,
+            "INSERT INTO d.t@dev VALUES (NULL, 4)",
+        ],
+        "A6.3",
+        ([(1, 1), (2, 2), (3, None)], True),
+        ([(None, 4), (1, 1), (2, 2), (3, None)], True),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("side", ["OURS", "THEIRS"])
+def test_a_side_is_chosen(people, case, side):
+    script, rule, ours, theirs = CASES[case]
+    told(people, *script)
+    before = rows(people, "d.t"), people.version
+    with pytest.raises(MergeConflict) as caught:
+        told(people, "MERGE BRANCH dev WITH (detect = 'cell')")
+    assert rule in {conflict.rule.split(" ")[0] for conflict in caught.value.conflicts}
+    assert (rows(people, "d.t"), people.version) == before
+    told(people, f"MERGE BRANCH dev RESOLVE USING {side} WITH (detect = 'cell')")
+    assert (rows(people, "d.t"), nullable(people, "v")) == (ours if side == "OURS" else theirs)
+    assert people.merge("dev").up_to_date
+    told(people, "MERGE BRANCH main TO dev")
+    assert rows(people, "d.t@dev") == rows(people, "d.t")
+    told(people, f"REVERT {people.version}")
+    assert rows(people, "d.t") == before[0]
+
+
+@pytest.mark.parametrize(
+    ("side", "expected", "lax"),
+    [("OURS", [(1, 1, "x"), (2, 2, "x")], False), ("THEIRS", [(1, 1, "x"), (2, 2, "x"), (3, 3, None)], True)],
+)
+def test_a_column_that_theirs_rows_never_had(people, side, expected, lax):
+    told(people, "ALTER TABLE d.t ADD COLUMN w STRING DEFAULT 'x'", "UPDATE d.t SET w = 'x'")
+    told(people, "ALTER TABLE d.t DROP COLUMN w", "ALTER TABLE d.t ADD COLUMN w STRING", "UPDATE d.t SET w = 'x'")
+    told(people, "ALTER TABLE d.t ALTER COLUMN w SET NOT NULL", "INSERT INTO d.t@dev VALUES (3, 3)")
+    (conflict,) = people.conflicts("dev")
+    assert (conflict.rule, conflict.column, conflict.ours) == ("A6.2", "w", "NOT NULL")
+    told(people, f"MERGE BRANCH dev RESOLVE USING {side}")
+    assert (rows(people, "d.t"), nullable(people, "w")) == (expected, lax)
+
+
+def test_rows_that_are_gone_ask_for_nothing(people):
+    told(people, "INSERT INTO d.t@dev VALUES (3, NULL), (4, 4)", "DELETE FROM d.t@dev WHERE v IS NULL", OURS_REQUIRES)
+    assert people.conflicts("dev") == []
+    told(people, "MERGE BRANCH dev")
+    assert (rows(people, "d.t"), nullable(people, "v")) == ([(1, 1), (2, 2), (4, 4)], False)
+
+
+def test_fields_inside_structs(lake):
+    told(lake, "CREATE TABLE d.s (id INT, p STRUCT<x: INT, y: INT>)")
+    lake.table("d.s").write([{"id": 1, "p": {"x": 1, "y": 1}}, {"id": 2, "p": None}])
+    told(lake, "CREATE BRANCH dev", "ALTER TABLE d.s ALTER COLUMN p.x SET NOT NULL")
+    lake.on("dev").table("d.s").write([{"id": 3, "p": {"x": None, "y": 3}}, {"id": 4, "p": None}])
+    (conflict,) = lake.conflicts("dev")
+    assert (conflict.rule, conflict.column) == ("A6.3", "p.x")
+    lake.create_branch("other").merge("dev", resolve="theirs")
+    assert [row[0] for row in rows(lake, "d.s@other")] == [1, 2, 3, 4]
+    told(lake, "MERGE BRANCH dev RESOLVE USING OURS")
+    assert [row[0] for row in rows(lake, "d.s")] == [1, 2, 4]
+
+
+def test_one_table_is_resolved_and_another_is_not(people):
+    told(people, "CREATE TABLE d.u (v INT)", "MERGE BRANCH main TO dev", "INSERT INTO d.u@dev VALUES (NULL)")
+    told(people, "ALTER TABLE d.u ALTER COLUMN v SET NOT NULL", OURS_REQUIRES, "INSERT INTO d.t@dev VALUES (3, NULL)")
+    with pytest.raises(MergeConflict) as caught:
+        told(people, "MERGE BRANCH dev RESOLVE TABLE d.t USING OURS")
+    assert [conflict.object for conflict in caught.value.conflicts] == ["d.u"]
+    told(people, "MERGE BRANCH dev RESOLVE TABLE d.t USING OURS RESOLVE TABLE d.u USING THEIRS")
+    assert (rows(people, "d.t"), rows(people, "d.u")) == ([(1, 1), (2, 2)], [(None,)])
