@@ -497,3 +497,12 @@ def test_keys_of_several_columns_and_types(lake):
     assert list(conflict.row) == ["a", "b", "c"]
     told(lake, "MERGE BRANCH dev RESOLVE USING OURS")
     assert [r[3] for r in rows(lake, "d.t")] == [10, 3, 2]
+
+
+def test_keys_that_are_null(lake):
+    keyed(lake, "'primary-key.nullable' = 'true'")
+    told(lake, "INSERT INTO d.t VALUES (NULL, 'a', 1), (1, 'a', 1)", "CREATE BRANCH dev")
+    told(lake, "INSERT INTO d.t VALUES (NULL, 'o', 1)", "INSERT INTO d.t@dev VALUES (NULL, 't', 1), (1, 't', 1)")
+    assert [c.row for c in lake.conflicts("dev")] == [{"id": None}]
+    told(lake, "MERGE BRANCH dev RESOLVE USING THEIRS")
+    assert rows(lake, "d.t") == [(None, "t", 1), (1, "t", 1)]

@@ -17,8 +17,7 @@ from anabranch.engines import KIND, check_change, engine_spec, is_engine_option
 from anabranch.engines.codes import whole
 from anabranch.engines.feed import Mask, Picks
 from anabranch.errors import AnabranchError, ColumnMismatch, KindRefused, Refused
-from anabranch.execution.key_index import keys_in
-from anabranch.execution.keyed_writer import by_physical
+from anabranch.execution.keyed_writer import by_physical, keys_in
 from anabranch.execution.shape import by_name
 from anabranch.keyed.keys import match, segment_starts, sort_indices
 from anabranch.keyed.sequences import later, sequences

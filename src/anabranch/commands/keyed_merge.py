@@ -35,8 +35,8 @@ from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.session import Session
 from anabranch.engines import KIND, SETS, EngineSpec, engine_spec
 from anabranch.engines.kinds import adding
-from anabranch.execution.key_index import keys_in, read_columns
-from anabranch.execution.keyed_writer import sorted_rows, write_keyed
+from anabranch.execution.key_index import read_columns
+from anabranch.execution.keyed_writer import keys_in, sorted_rows, write_keyed
 from anabranch.execution.plan import TableView
 from anabranch.execution.records import joined, places_of, rows_at
 from anabranch.keyed.bounds import Bound
