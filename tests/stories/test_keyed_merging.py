@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.errors import MergeConflict
+from anabranch.errors import MergeConflict, Refused
 from tests.stories.telling import rows, told
 
 
@@ -101,6 +101,23 @@ def test_a_table_of_its_own_and_a_habit(people):
     told(people, "MERGE BRANCH dev RESOLVE TABLE d.t USING OURS")
     assert rows(people, "d.t")[0] == (1, "o", 1)
     assert rows(people, "d.u") == [(1, "t", 1)]
+
+
+def test_resolutions_by_key(people):
+    told(people, "ALTER TABLE d.t ALTER COLUMN n SET NOT NULL")
+    told(
+        people, "INSERT INTO d.t VALUES (1, 'o', 1), (2, 'o', 2)", "INSERT INTO d.t@dev VALUES (1, 't', 1), (2, 't', 2)"
+    )
+    given = [{"id": 1, "v": "both", "n": 7}, {"id": 2, "v": None, "n": None, "_kind": "-D"}]
+    with pytest.raises(Refused, match="not in conflict"):
+        people.merge("dev", resolutions={"d.t": [*given, {"id": 3, "v": "x", "n": 3}]})
+    with pytest.raises(MergeConflict, match="id = 2"):
+        people.merge("dev", resolutions={"d.t": given[:1]})
+    people.merge("dev", resolutions={"d.t": given})
+    assert rows(people, "d.t") == [(1, "both", 7), (3, "c", 3)]
+    told(people, "INSERT INTO d.t@dev VALUES (3, 't', 3)")
+    with pytest.raises(Refused, match="not conflict"):
+        people.merge("dev", resolutions={"d.t": [{"id": 3, "v": "x", "n": 3}]})
 
 
 def test_detect_changes_nothing(people):
@@ -407,6 +424,15 @@ def test_restore_gives_back_the_order_of_flushes(people):
     assert rows(people, "d.t")[0] == (1, "z", 1)
 
 
+def test_a_branch_that_was_restored_has_nothing_to_merge(people):
+    fork = people.on("dev").version
+    told(people, "INSERT INTO d.t@dev VALUES (1, 't', 1)", "DELETE FROM d.t@dev WHERE id = 2")
+    told(people.on("dev"), f"RESTORE TABLE d.t TO VERSION {fork}")
+    assert status(people, "MERGE BRANCH dev") == {"up to date"}
+    told(people, "INSERT INTO d.t@dev VALUES (2, 't', 2)", "INSERT INTO d.t VALUES (1, 'o', 1)", "MERGE BRANCH dev")
+    assert rows(people, "d.t") == [(1, "o", 1), (2, "t", 2), (3, "c", 3)]
+
+
 # --- schemas and engines ----------------------------------------------------------------------------------------------
 
 
@@ -431,8 +457,35 @@ def test_engines_that_do_not_go_together(lake):
     told(lake, "CREATE BRANCH dev", "ALTER TABLE d.t@dev SET TBLPROPERTIES ('merge-engine' = 'partial-update')")
     told(lake, "INSERT INTO d.t VALUES (1, 'a', 1)")
     assert [(c.kind, c.rule) for c in lake.conflicts("dev")] == [("properties", "engine")]
+    with pytest.raises(MergeConflict, match="merge-engine"):
+        told(lake, "MERGE BRANCH dev RESOLVE USING THEIRS")
+    told(lake, "CREATE BRANCH other", "MERGE BRANCH dev TO other RESOLVE USING OURS")
+    told(lake, "INSERT INTO d.t@other VALUES (1, NULL, 2)")
+    assert rows(lake, "d.t@other") == [(1, None, 2)]
     told(lake, "INSERT INTO d.t@dev VALUES (1, 'a', 1)")
-    assert [(c.kind, c.rule) for c in lake.conflicts("dev")] == [("properties", "engine")]
+    for side in ("OURS", "THEIRS"):
+        with pytest.raises(MergeConflict, match="merge-engine"):
+            told(lake, f"MERGE BRANCH dev RESOLVE USING {side}")
+
+
+def test_not_null_beside_deletes(people):
+    told(people, "ALTER TABLE d.t ALTER COLUMN v SET NOT NULL", "DELETE FROM d.t WHERE id = 3")
+    told(people, "DELETE FROM d.t@dev WHERE id = 1", "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "MERGE BRANCH dev")
+    assert rows(people, "d.t") == [(2, "b", 2), (4, "d", 4)]
+    told(people, "INSERT INTO d.t@dev VALUES (5, NULL, 5)")
+    assert [(c.rule, c.column) for c in people.conflicts("dev")] == [("A6.3", "v")]
+
+
+def test_set_rows_know_a_column_that_the_merge_unified(partial):
+    told(partial, "ALTER TABLE d.t ADD COLUMN c INT", "INSERT INTO d.t (id, c) VALUES (2, 5)")
+    told(partial, "ALTER TABLE d.t@dev ADD COLUMN q INT", "ALTER TABLE d.t@dev ADD COLUMN c INT")
+    told(partial, "UPDATE d.t@dev SET c = 7, q = 1 WHERE id = 1", "INSERT INTO d.t@dev (id, x) VALUES (1, 3)")
+    told(partial, "MERGE BRANCH dev")
+    told(partial, "INSERT INTO d.t (id, y) VALUES (1, 4)")
+    found = partial.table("d.t").to_arrow().sort_by("id").select(["id", "x", "y", "z", "c", "q"]).to_pylist()
+    assert [tuple(row.values()) for row in found] == [(1, 3, 4, 1, 7, 1), (2, 2, 2, 2, 5, None)]
+    told(partial, "OPTIMIZE d.t")
+    assert partial.table("d.t").to_arrow().sort_by("id").column("c").to_pylist() == [7, 5]
 
 
 def test_keys_of_several_columns_and_types(lake):
@@ -444,3 +497,12 @@ def test_keys_of_several_columns_and_types(lake):
     assert list(conflict.row) == ["a", "b", "c"]
     told(lake, "MERGE BRANCH dev RESOLVE USING OURS")
     assert [r[3] for r in rows(lake, "d.t")] == [10, 3, 2]
+
+
+def test_keys_that_are_null(lake):
+    keyed(lake, "'primary-key.nullable' = 'true'")
+    told(lake, "INSERT INTO d.t VALUES (NULL, 'a', 1), (1, 'a', 1)", "CREATE BRANCH dev")
+    told(lake, "INSERT INTO d.t VALUES (NULL, 'o', 1)", "INSERT INTO d.t@dev VALUES (NULL, 't', 1), (1, 't', 1)")
+    assert [c.row for c in lake.conflicts("dev")] == [{"id": None}]
+    told(lake, "MERGE BRANCH dev RESOLVE USING THEIRS")
+    assert rows(lake, "d.t") == [(None, "t", 1), (1, "t", 1)]

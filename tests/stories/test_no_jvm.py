@@ -42,6 +42,13 @@ with anabranch.connect(sys.argv[1], durability="process") as lake:
         SHOW BRANCHES
         SHOW TAGS
         DROP TAG v1
+        CREATE TABLE d.k (id INT, n INT, PRIMARY KEY (id))
+        INSERT INTO d.k VALUES (1, 1), (2, 2)
+        CREATE BRANCH kid
+        INSERT INTO d.k VALUES (1, 10)
+        INSERT INTO d.k@kid VALUES (1, 20), (2, 20)
+        SHOW CONFLICTS FROM kid
+        MERGE BRANCH kid RESOLVE USING THEIRS
     """.strip().splitlines():
         lake.sql(statement.strip())
     table = lake.table("d.t")

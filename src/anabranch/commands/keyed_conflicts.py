@@ -13,13 +13,11 @@ import pyarrow.compute as pc
 from anabranch.branching.keyed_contest import Contest
 from anabranch.branching.keyed_law import Given, Verdict
 from anabranch.branching.keyed_rows import Records, Standing
-from anabranch.engines import KIND, check_change, engine_spec
+from anabranch.engines import KIND, check_change, engine_spec, is_engine_option
 from anabranch.engines.codes import whole
 from anabranch.engines.feed import Mask, Picks
-from anabranch.engines.kinds import NAMES, WRITABLE
 from anabranch.errors import AnabranchError, ColumnMismatch, KindRefused, Refused
-from anabranch.execution.key_index import keys_in
-from anabranch.execution.keyed_writer import by_physical
+from anabranch.execution.keyed_writer import by_physical, keys_in
 from anabranch.execution.shape import by_name
 from anabranch.keyed.keys import match, segment_starts, sort_indices
 from anabranch.keyed.sequences import later, sequences
@@ -30,6 +28,8 @@ from anabranch.model.records import TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.projection import convert
+
+_STAYS, _GOES = "+U", "-D"
 
 GivenRows = Callable[[Records, Contest, Mask], Given]
 """What a user gave for the keys in conflict."""
@@ -121,11 +121,11 @@ def _deleting(rows: pa.Table) -> Mask:
     """Rows that say no more than that their key goes."""
     if KIND not in rows.column_names:
         return np.zeros(len(rows), dtype=bool)
-    kinds = rows[KIND]
-    unknown = kinds.filter(pc.invert(pc.is_in(kinds, value_set=pa.array(WRITABLE))))
+    kinds = rows[KIND].cast(pa.string()).fill_null(_STAYS)
+    unknown = kinds.filter(pc.invert(pc.is_in(kinds, value_set=pa.array(["+I", _STAYS, _GOES]))))
     if len(unknown):
-        raise KindRefused(unknown[0].as_py() or "NULL", "resolutions take '+I', '+U' and '-D'")
-    gone: Mask = pc.equal(kinds, NAMES[3]).to_numpy()
+        raise KindRefused(unknown[0].as_py(), "resolutions take '+I', '+U' and '-D'")
+    gone: Mask = pc.equal(kinds, _GOES).to_numpy()
     return gone
 
 
@@ -138,9 +138,9 @@ def _shaped(table: str, schema: Schema, rows: pa.Table, gone: Mask) -> pa.Table:
         raise ColumnMismatch(table, [column.label for column in missing])
     for column in missing:
         rows = rows.append_column(column.label, pa.nulls(len(rows), to_arrow(column.type)))
+    by_name(table, schema, rows.column_names).apply(rows.filter(pa.array(~gone)))  # NOT NULL is for rows that stay
     loose = Schema(schema.id, tuple(_nullable(c, schema) for c in schema.columns), schema.primary_key)
-    by_label = by_name(table, loose if gone.all() else schema, rows.column_names).apply(rows)
-    return by_physical(by_label, schema).combine_chunks()
+    return by_physical(by_name(table, loose, rows.column_names).apply(rows), schema).combine_chunks()
 
 
 def _nullable(column: Column, schema: Schema) -> Column:
@@ -166,3 +166,10 @@ def engine_conflicts(
             words = (str(error), "the options of its own") if side == "ours" else ("the options of its own", str(error))
             found.append(ConflictRecord(table, "properties", "engine", *words))
     return found[:1]
+
+
+def with_engine_of(side: TableRecord, merged: TableRecord) -> TableRecord:
+    """The merged record with one side's options of keyed tables."""
+    others = {name: value for name, value in merged.properties.items() if not is_engine_option(name)}
+    taken = {name: value for name, value in side.properties.items() if is_engine_option(name)}
+    return replace(merged, properties={**others, **taken})

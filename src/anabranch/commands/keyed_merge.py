@@ -35,8 +35,8 @@ from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.session import Session
 from anabranch.engines import KIND, SETS, EngineSpec, engine_spec
 from anabranch.engines.kinds import adding
-from anabranch.execution.key_index import keys_in, read_columns
-from anabranch.execution.keyed_writer import sorted_rows, write_keyed
+from anabranch.execution.key_index import read_columns
+from anabranch.execution.keyed_writer import keys_in, sorted_rows, write_keyed
 from anabranch.execution.plan import TableView
 from anabranch.execution.records import joined, places_of, rows_at
 from anabranch.keyed.bounds import Bound
@@ -60,6 +60,8 @@ class Decided:
 
     rows: pa.Table | None = None
     conflicts: tuple[ConflictRecord, ...] = ()
+    resolved: bool = False
+    """Keys in conflict met rows that the user gave."""
 
 
 @dataclass
@@ -111,11 +113,12 @@ class KeyedMerge:
         records = self._records(view, spec, keys, partitions)
         contest = self._contest(records)
         verdict = decide(contest, np.full(records.count, choice or ""))
-        if given is not None and verdict.clash.any():
+        resolved = given is not None and bool(verdict.clash.any())
+        if given is not None and resolved:
             verdict = with_given(verdict, given(records, contest, verdict.clash))
         conflicts = conflicts_of(self.name, schema, records, contest, verdict)
         rows = decided_rows(records.keys, verdict, contest.merged, spec)
-        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts))
+        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts), resolved)
 
     def _contested(self, view: TableView, spec: EngineSpec) -> tuple[KeyColumns | None, set[str | None]]:
         """Keys that both sides touched, sorted and distinct, and the partitions in which they lie."""

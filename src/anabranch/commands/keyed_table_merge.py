@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.schema_merge import newly_required
-from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions
+from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
 from anabranch.commands.keyed_merge import KeyedMerge, as_replay
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.engines import engine_spec
 from anabranch.execution.incoming import arrow_table
+from anabranch.execution.records import gives_null
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import bounds_of
 
@@ -32,7 +33,12 @@ def check_engine(merger: TableMerger, made: TableMerge) -> None:
             (merger.schema(record), record, bool(side.head.parts))
             for record, side in ((merger.ours, merger.mine), (merger.theirs, merger.other))
         ]
-        made.conflicts += engine_conflicts(merger.name, schema, made.record, sides)
+        found = engine_conflicts(merger.name, schema, made.record, sides)
+        if found and merger.choice is not None:
+            chosen = with_engine_of(merger.ours if merger.choice == "ours" else merger.theirs, made.record)
+            if not engine_conflicts(merger.name, schema, chosen, sides):
+                made.record, found = chosen, []
+        made.conflicts += found
 
 
 def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
@@ -52,9 +58,8 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     if not made.conflicts:
         given = merger.wishes.rows.get(merger.id)
         rows = None if given is None else resolutions(merger.name, made.schema, arrow_table(given.data, made.schema))
-        made.resolved = rows is not None
         done = merge.decide(made.schema, engine_spec(made.schema, made.record.properties), merger.choice, rows)
-        made.decided = done.rows
+        made.decided, made.resolved = done.rows, done.resolved
         made.conflicts += done.conflicts
     made.removed_rows = sum(merger.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
     merger.hide_schemas(made)
@@ -62,19 +67,23 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
 
 
 def _missing_values(merger: TableMerger, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-    """A6.2 and A6.3, by the catalog's statistics: flushes with NULL in a NOT NULL column of the merged schema."""
+    """A6.2 and A6.3: flushes whose records give NULL to a NOT NULL column of the merged schema. A column is read only
+    if the catalog's statistics do not rule that out."""
     assert made.schema is not None
     assert merger.ours is not None
     checked = [(part, "theirs") for parts in replay.placed.values() for part in parts]
     if made.schema != merger.schema(merger.ours):
         removed = {slot for slots in replay.removed.values() for slot in slots}
         checked += [(part, "ours") for slot, part in merger.mine.head.parts.items() if slot not in removed]
+    files = merger.session.folder(merger.id)
     found: dict[tuple[str, str], ConflictRecord] = {}
     for part, side in checked:
         written = merger.written({part.slot: part})[part.schema_id]
         for column in newly_required(made.schema, written):
             stored = written.stored_as(column)
             if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
+                continue
+            if stored is not None and not gives_null(files, merger.name, part, stored.physical):
                 continue
             rule = "A6.2" if stored is None else "A6.3"
             words = ("NOT NULL", f"rows without '{column.label}'")

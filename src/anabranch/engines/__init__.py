@@ -3,7 +3,7 @@
 from anabranch.engines.kinds import KIND, SETS, admitted
 from anabranch.engines.order import segment_starts, sort_order
 from anabranch.engines.reduce import ENGINES, Reach, Reduced, reduce
-from anabranch.engines.spec import EngineSpec, check_change, check_unkeyed, engine_spec
+from anabranch.engines.spec import EngineSpec, check_change, check_unkeyed, engine_spec, is_engine_option
 
 __all__ = [
     "ENGINES",
@@ -16,6 +16,7 @@ __all__ = [
     "check_change",
     "check_unkeyed",
     "engine_spec",
+    "is_engine_option",
     "reduce",
     "segment_starts",
     "sort_order",

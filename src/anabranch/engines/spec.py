@@ -56,10 +56,15 @@ def engine_spec(schema: Schema, properties: Mapping[str, str]) -> EngineSpec:
     return _Reader(schema, properties).spec()
 
 
+def is_engine_option(name: str) -> bool:
+    """Whether the option says something of keyed tables alone."""
+    return name in _KEYED_ONLY or bool(field_option(name))
+
+
 def check_unkeyed(properties: Mapping[str, str]) -> None:
     """Refuses options of merge engines on a table without a primary key."""
     for name in properties:
-        if name in _KEYED_ONLY or field_option(name):
+        if is_engine_option(name):
             raise OptionConflict(name, "the table has no primary key")
 
 

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, reduce, segment_starts, sort_order
+from anabranch.engines.kinds import adding
 from anabranch.execution.keyed_writer import by_physical
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import search
 from anabranch.keyed.lookup import plan
 from anabranch.keyed.standing import has_kinds, keys_now
 from anabranch.model.part import Part, row_groups
+from anabranch.model.schema import Schema
 from anabranch.storage.arrow_types import arrow_schema
-from anabranch.storage.parquet import open_part, read_groups
+from anabranch.storage.files import Files
+from anabranch.storage.parquet import open_part, read_groups, read_part
 from anabranch.storage.projection import project, stored
 from anabranch.storage.row_ids import bitmap
 
@@ -100,6 +104,19 @@ def rows_at(view: TableView, part: Part, positions: BitMap) -> pa.Table:
     return _seen(view, part, pa.concat_tables(pieces))
 
 
+def gives_null(files: Files, table: str, part: Part, physical: str) -> bool:
+    """Whether a record gives NULL to a field. Deletes do not, and set rows only to fields that they set."""
+    marks = [KIND, SETS] if has_kinds(part) else []
+    data = read_part(files, part, table, [physical, *marks])
+    null = data.column(physical).is_null().to_numpy()
+    if not marks:
+        return bool(null.any())
+    kinds, lists = data.column(KIND).to_numpy(), data.column(SETS).combine_chunks()
+    setting = np.zeros(len(null), np.bool_)
+    setting[pc.list_parent_indices(lists).to_numpy()[pc.equal(lists.flatten(), physical).to_numpy(False)]] = True
+    return bool((null & (adding(kinds) | setting)).any())
+
+
 def read_records(view: TableView, part: Part) -> Iterator[pa.Table]:
     """All records of a part, row group by row group."""
     names, marks = _names(view, part)
@@ -114,6 +131,23 @@ def _names(view: TableView, part: Part) -> tuple[list[str], list[str]]:
 
 def _seen(view: TableView, part: Part, data: pa.Table) -> pa.Table:
     rows = project(data, view.schema.columns, view.written[part.schema_id])
-    for name in (KIND, SETS) if has_kinds(part) else ():
-        rows = rows.append_column(name, data.column(name))
+    if has_kinds(part):
+        rows = rows.append_column(KIND, data.column(KIND))
+        rows = rows.append_column(SETS, _sets(data.column(SETS), view.schema, view.written[part.schema_id]))
     return by_physical(rows, view.schema)
+
+
+def _sets(lists: pa.ChunkedArray, schema: Schema, written: Schema) -> pa.ChunkedArray:
+    """The fields that set rows set, under the names that they have now: a merge may have unified two columns."""
+    names = {
+        old.physical: column.physical
+        for column in schema.columns
+        if (old := written.stored_as(column)) is not None and old.physical != column.physical
+    }
+    if not names or lists.null_count == len(lists):
+        return lists
+    whole = pa.concat_arrays([*lists.chunks, pa.array([], lists.type)])  # offsets from 0, even of a slice
+    at = pc.index_in(whole.values, value_set=pa.array(list(names), pa.string()))
+    values = pc.coalesce(pa.array(list(names.values()), pa.string()).take(at), whole.values)
+    mask = whole.is_null() if whole.null_count else None
+    return pa.chunked_array([pa.ListArray.from_arrays(whole.offsets, values, mask=mask)])
