@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.postgres import Cluster, cluster
 
@@ -19,12 +20,18 @@ os.environ["TZ"] = "UTC"
 time.tzset()
 
 
+# A suite that fails today fails tomorrow: random tests draw the same cases each time. `make fuzz` draws others.
+settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+if not os.environ.get("ANABRANCH_FUZZ_EXAMPLES"):
+    settings.load_profile("suite")
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     from pyspark.sql import SparkSession
 
     folder = tmp_path_factory.mktemp("spark")
-    settings = {
+    configuration = {
         "spark.driver.memory": "2g",
         # Loopback by number: a fresh machine may not resolve its own name.
         "spark.driver.host": "127.0.0.1",
@@ -39,7 +46,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    session = SparkSession.builder.master("local[2]").appName("anabranch tests").config(map=settings).getOrCreate()
+    session = SparkSession.builder.master("local[2]").appName("anabranch tests").config(map=configuration).getOrCreate()
     yield session
     session.stop()
 
