@@ -9,6 +9,7 @@ import random
 import pyarrow as pa
 import pytest
 
+from anabranch.execution import masks
 from tests.execution.conftest import WAYS
 
 pytestmark = pytest.mark.spark
@@ -59,10 +60,12 @@ def test_a_small_scan_is_a_local_relation(lake, new_lake):
     )
 
 
-def test_masks_are_broadcast(lake, new_lake, conf):
-    """Whatever the user's limit: the join with a mask never shuffles the table."""
+@pytest.mark.parametrize("limit", [masks.FLAT_LIMIT, -1], ids=["flat", "chunked"])
+def test_masks_never_shuffle_the_table(lake, new_lake, conf, monkeypatch, limit):
+    """Whatever the user's limit: a mask is a constant of the scan, or its chunks are broadcast."""
+    monkeypatch.setattr(masks, "FLAT_LIMIT", limit)
     conf("spark.sql.autoBroadcastJoinThreshold", "-1")
     lake.table("d.few").delete("id = 3")
     text = plan_text(new_lake(WAYS["native"]).sql("SELECT * FROM d.few"))
-    assert "BroadcastHashJoin" in text
+    assert ("BroadcastHashJoin" in text) is (limit < 0)
     assert "SortMergeJoin" not in text

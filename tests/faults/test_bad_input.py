@@ -137,7 +137,7 @@ STATEMENTS = [
     ("ALTER TABLE d.p DROP COLUMN k", Refused, "'k'", "partition"),
     ("ALTER TABLE d.p DROP COLUMNS (v)", AnabranchError, "v"),
     ("CREATE TABLE d.u ()", AnabranchError, "column"),
-    ("CREATE TABLE d.u (id INT PRIMARY KEY)", Refused, "PRIMARY KEY"),
+    ("CREATE TABLE d.u (id INT, PRIMARY KEY (ie))", SchemaError, "'ie'"),
     # predicates that are not boolean
     ("DELETE FROM d.t WHERE id", ExpressionError, "id", "boolean"),
     ("DELETE FROM d.t WHERE id + 1", ExpressionError, "boolean"),
