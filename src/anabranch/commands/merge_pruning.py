@@ -1,0 +1,73 @@
+"""Which target rows a MERGE INTO can match, by the values that its source has. Pure.
+
+`reach` is a condition on target columns that every row which ON matches fulfils: the values, or the range of values,
+of the source's side of each equality, and what ON says of the target alone. It skips parts before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from anabranch.commands.merge_clauses import BoundMerge, Pair
+from anabranch.commands.merge_rows import evaluated
+from anabranch.errors import AnabranchError
+from anabranch.expressions import literal_sql, parse_expression
+
+LISTED = 256
+"""So many values are listed one by one; of more, the range counts."""
+
+
+def reach(bound: BoundMerge, source: pa.Table | None, names: Mapping[int, str]) -> str | None:
+    """`names`: what the target's columns are called in the condition. None: every row may be matched."""
+    found = [_renamed(text, bound, names) for text in bound.on_target]
+    if source is not None:
+        found += [text for pair in bound.pairs if (text := _values(bound, pair, source, names)) is not None]
+    return " AND ".join(f"({text})" for text in found) or None
+
+
+def listed(bound: BoundMerge, source: pa.Table | None, names: Mapping[int, str]) -> str | None:
+    """The same where it is exact: ON is equalities alone, and their values can be listed."""
+    if source is None or not bound.pairs or bound.on_target or bound.residual or bound.of("not matched by source"):
+        return None
+    found = [_values(bound, pair, source, names, exact=True) for pair in bound.pairs]
+    return None if len(found) > 1 or found[0] is None else found[0]
+
+
+def _values(
+    bound: BoundMerge, pair: Pair, source: pa.Table, names: Mapping[int, str], *, exact: bool = False
+) -> str | None:
+    try:
+        values = evaluated(pair.source, source)
+    except AnabranchError:
+        return None
+    if pa.types.is_nested(values.type) or pa.types.is_floating(values.type) or pa.types.is_null(values.type):
+        return None
+    if pair.null_safe and values.null_count:
+        return None
+    name = names[pair.target]
+    values = pc.unique(values.combine_chunks()).drop_null()
+    if not len(values):
+        return "FALSE"
+    if len(values) <= LISTED:
+        return f"{name} IN ({', '.join(literal_sql(value) for value in values)})"
+    if exact:
+        return None
+    ends = pc.min_max(values)
+    return f"{name} >= {literal_sql(ends['min'])} AND {name} <= {literal_sql(ends['max'])}"
+
+
+def _renamed(text: str, bound: BoundMerge, names: Mapping[int, str]) -> str:
+    flat = {bound.names.target.flat(place): name for place, name in names.items()}
+
+    def renamed(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column) and node.parts[0].name in flat:
+            return parse_expression(
+                ".".join([flat[node.parts[0].name], *(part.sql("spark") for part in node.parts[1:])])
+            )
+        return node
+
+    return parse_expression(text).transform(renamed).sql(dialect="spark")

@@ -1,0 +1,369 @@
+"""MERGE INTO on Spark, over frames with flat column names.
+
+`matches` is one broadcast join that brings the ids of the target rows that meet a small source, and nothing else
+happens on Spark. `merge_frame` is for what this process should not do: one join brings both sides together, the first
+clause whose condition is true chooses what becomes of a row, and tasks write new versions, new rows and the ids of
+dead ones. Both evaluate the source once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+
+from anabranch.errors import NeedsSpark, NullViolation
+from anabranch.execution.failures import spark_failures
+from anabranch.execution.file_columns import checked_cast
+from anabranch.execution.shape import Shape, assigned
+from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
+from anabranch.execution.spark_types import from_spark, label_schema
+from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, shuffled_tasks, task_slots
+from anabranch.execution.writer import PartsWriter
+from anabranch.model.part import Part
+from anabranch.model.schema import Column
+from anabranch.storage.arrow_types import to_arrow
+from anabranch.storage.parquet import ORIGIN, ROW_ID, Destination
+from anabranch.storage.row_ids import by_slot, united
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+SOURCE_ROW = "_source_row"
+_THERE, _RULE = "_there", "_rule"
+_NO_RULE = -1
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A clause over flat columns; `values` has a text for every column of the table, none for a delete."""
+
+    kind: str
+    verb: str
+    condition: str | None
+    values: tuple[str, ...] = ()
+
+
+@dataclass
+class MergeReport:
+    """What a task, or the whole job, did. `matched`: target rows that met a source row; `pairs`: how often."""
+
+    updates: list[Part] = field(default_factory=list)
+    inserts: list[Part] = field(default_factory=list)
+    updated: dict[int, BitMap] = field(default_factory=dict)
+    deleted: dict[int, BitMap] = field(default_factory=dict)
+    matched: dict[int, BitMap] = field(default_factory=dict)
+    pairs: int = 0
+    inserted: int = 0
+    too_few_slots: bool = False
+
+    @property
+    def matched_twice(self) -> int:
+        return self.pairs - sum(map(len, self.matched.values()))
+
+
+def matches(spark: SparkSession, target: DataFrame, source: pa.Table, on: str, *, outer: bool) -> pa.Table:
+    """The target's rows that meet a source row, with its number; `outer`: also those that meet none, with NULL."""
+    from pyspark.sql import functions as F
+
+    numbered = source.append_column(SOURCE_ROW, pa.array(np.arange(source.num_rows)))
+    with spark_failures():
+        small = F.broadcast(spark.createDataFrame(numbered))
+        joined = target.join(small, F.expr(on), "left" if outer else "inner")
+        return joined.select(*[quoted(name) for name in target.columns], SOURCE_ROW).toArrow()
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def ruled(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) -> DataFrame:
+    """Both sides joined as far as the rules need it, and which rule acts on each row.
+
+    Rows that matched and on which none acts are kept: whether a target row matched twice is asked of all matches.
+    """
+    from pyspark.sql import functions as F
+
+    kinds = {rule.kind for rule in rules}
+    left, right = "not matched by source" in kinds, "not matched" in kinds
+    how = "full" if left and right else "left" if left else "right" if right else "inner"
+    marked = source.withColumn(_THERE, F.lit(True))
+    joined = target.join(marked, F.expr(on), how)
+    has_target, has_source = F.col(ROW_ID).isNotNull(), F.col(_THERE).isNotNull()
+    of_kind = {
+        "matched": has_target & has_source,
+        "not matched": ~has_target,
+        "not matched by source": ~has_source,
+    }
+    chosen = F.lit(None).cast("int")
+    for number, rule in reversed([*enumerate(rules)]):
+        condition = of_kind[rule.kind]
+        if rule.condition is not None:
+            condition = condition & F.coalesce(F.expr(rule.condition).cast("boolean"), F.lit(False))
+        chosen = F.when(condition, F.lit(number)).otherwise(chosen)
+    chosen = F.when(chosen.isNull() & of_kind["matched"], F.lit(_NO_RULE)).otherwise(chosen)
+    return joined.withColumn(_RULE, chosen).where(F.col(_RULE).isNotNull())
+
+
+def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) -> list[SparkColumn]:
+    """The new rows' columns, of the table's types; NULL where nothing is written."""
+    from pyspark.sql import functions as F
+
+    texts = list(dict.fromkeys(text for rule in rules for text in rule.values))
+    types = [type_ for _, type_ in from_spark(frame.select(*map(F.expr, texts)).schema, lenient=True)] if texts else []
+    known = dict(zip(texts, types, strict=True))
+    made = []
+    for place, column in enumerate(columns):
+        target = label_schema((column,)).fields[0].dataType
+        value = F.lit(None).cast(target)
+        for number, rule in enumerate(rules):
+            if rule.values:
+                text = rule.values[place]
+                value = F.when(F.col(_RULE) == number, _stored(F.expr(text), known[text], column, target)).otherwise(
+                    value
+                )
+        made.append(value.alias(f"_c{place}"))
+    return made
+
+
+def _stored(value: SparkColumn, type_: Any, column: Column, target: Any) -> SparkColumn:
+    """By Spark's rules of store assignment, refused before a job starts where types do not go together."""
+    if type_ is not None and str(type_) == str(column.type):
+        return value.cast(target)
+    empty = pa.chunked_array([pa.array([], pa.null() if type_ is None else to_arrow(type_))])
+    try:
+        assigned(empty, column)
+    except NeedsSpark:
+        return checked_cast(value, column, target)
+    return (
+        value.cast(target)
+        if type_ is None or pa.types.is_nested(to_arrow(type_))
+        else checked_cast(value, column, target)
+    )
+
+
+def merge_frame(
+    target: DataFrame,
+    source: DataFrame,
+    on: str,
+    rules: Sequence[Rule],
+    to: Destination,
+    shape: Shape,
+    reserve: Reserve,
+) -> MergeReport:
+    """The whole MERGE of an append table. `target` has `_row_id` and `_origin`."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        frame = ruled(target, source, on, rules)
+        rows = frame.select(*outcome(frame, rules, shape.schema.columns), F.col(_RULE), F.col(ROW_ID), F.col(ORIGIN))
+        tasks, layers = MAX_TASKS, (2,)
+        gathered = rows.coalesce(tasks)
+        if shape.schema.partitioned_by:
+            places = [shape.schema.columns.index(column) for column in shape.schema.partition_columns]
+            keys = [f"_c{place}" for place in places]
+            gathered, tasks = rows.repartition(*keys).sortWithinPartitions(*keys), shuffled_tasks(rows)
+            layers = (128, 8192)  # type: ignore[assignment]
+    verbs = tuple(rule.verb for rule in rules)
+    matched = tuple(rule.kind == "matched" for rule in rules)
+    kernel = lambda slots: _Task(to, shape, slots, verbs, matched).__call__  # noqa: E731
+    return run_tasks(gathered, to, reserve, tasks, layers, kernel, _received)
+
+
+# --- keyed tables -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change rows of a keyed table: its columns, then `_kind`. `pairs` has a row for every match by ON."""
+
+    frame: DataFrame
+    decided: DataFrame
+    key: tuple[str, ...]
+    verbs: tuple[str, ...]
+
+    def matched_twice(self) -> int:
+        from pyspark.sql import functions as F
+
+        matched = self.decided.where(F.col(ROW_ID).isNotNull() & F.col(_THERE).isNotNull())
+        with spark_failures():
+            return matched.groupBy(*self.key).count().where("count > 1").count()
+
+    def counts(self) -> dict[str, int]:
+        """Rows by verb; a row that several source rows delete is one."""
+        from pyspark.sql import functions as F
+
+        with spark_failures():
+            found = {row[0]: row[1] for row in self.decided.groupBy(_RULE).count().collect()}
+        counts = {"update": 0, "delete": 0, "insert": 0}
+        for number, verb in enumerate(self.verbs):
+            counts[verb] += found.get(number, 0)
+        if counts["delete"]:
+            numbers = [number for number, verb in enumerate(self.verbs) if verb == "delete"]
+            with spark_failures():
+                rows = self.decided.where(F.col(_RULE).isin(numbers)).select(*self.key).distinct()
+                counts["delete"] = rows.count()
+        return counts
+
+
+@contextmanager
+def change_frame(
+    target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule], shape: Shape, keep: Sequence[bool]
+) -> Iterator[Change]:
+    """`keep`: the columns that a delete's record has. What is joined is kept by Spark until the block ends."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        present = target.withColumn(ROW_ID, F.lit(1).cast("long"))
+        decided = ruled(present, source, on, rules).persist()
+        deletes = [number for number, rule in enumerate(rules) if rule.verb == "delete"]
+        dying = F.col(_RULE).isin(deletes) if deletes else F.lit(False)
+        columns = []
+        made = outcome(decided, rules, shape.schema.columns)
+        for place, (column, value) in enumerate(zip(shape.schema.columns, made, strict=True)):
+            value = F.when(dying, F.col(f"_t{place}") if keep[place] else F.lit(None)).otherwise(value)
+            columns.append(
+                (value if column.nullable else _required(value, dying, column, shape.table)).alias(f"_c{place}")
+            )
+        kind = F.when(dying, F.lit("-D")).otherwise(F.lit("+I")).alias("_kind")
+        frame = decided.where(F.col(_RULE) != _NO_RULE).select(*columns, kind)
+        key = tuple(f"_t{p}" for p, c in enumerate(shape.schema.columns) if c.physical in shape.schema.primary_key)
+    try:
+        yield Change(frame, decided, key, tuple(rule.verb for rule in rules))
+    finally:
+        decided.unpersist()
+
+
+def made_frame(source: DataFrame, rule: Rule, columns: Sequence[Column]) -> DataFrame:
+    """The rows that one clause makes of every source row."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        frame = source.withColumn(_RULE, F.lit(0))
+        return frame.select(*outcome(frame, [rule], columns))
+
+
+def typed_keys(source: DataFrame, texts: Sequence[str], columns: Sequence[Column]) -> DataFrame:
+    """The source's side of ON as the key's columns, by label."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        types = [type_ for _, type_ in from_spark(source.select(*map(F.expr, texts)).schema, lenient=True)]
+        keys = []
+        for text, type_, column in zip(texts, types, columns, strict=True):
+            target = label_schema((column,)).fields[0].dataType
+            keys.append(_stored(F.expr(text), type_, column, target).alias(column.label))
+        return source.select(*keys)
+
+
+def duplicates(keys: DataFrame) -> pa.Table:
+    """The keys that come more than once."""
+    with spark_failures():
+        names = [quoted(name) for name in keys.columns]
+        return keys.dropna().groupBy(*names).count().where("count > 1").select(*names).toArrow()
+
+
+def _required(value: SparkColumn, dying: SparkColumn, column: Column, table: str) -> SparkColumn:
+    from pyspark.sql import functions as F
+
+    message = F.lit(f"anabranch.errors.NullViolation: {NullViolation(column.label, table)}")
+    target = label_schema((column,)).fields[0].dataType
+    return F.when(~dying & value.isNull(), F.raise_error(message).cast(target)).otherwise(value)
+
+
+def _received(table: pa.Table) -> MergeReport:
+    reports: list[MergeReport] = [pickle.loads(data.as_py()) for data in table.column(0)]
+    whole = MergeReport(
+        updated=united(report.updated for report in reports),
+        deleted=united(report.deleted for report in reports),
+        matched=united(report.matched for report in reports),
+        pairs=sum(report.pairs for report in reports),
+        inserted=sum(report.inserted for report in reports),
+        too_few_slots=any(report.too_few_slots for report in reports),
+    )
+    whole.updates = reduce(list.__add__, (report.updates for report in reports), [])
+    whole.inserts = reduce(list.__add__, (report.inserts for report in reports), [])
+    return whole
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Writes new versions and new rows apart: the law knows updates and inserts by their parts."""
+
+    to: Destination
+    shape: Shape
+    slots: Slots
+    verbs: tuple[str, ...]
+    matched: tuple[bool, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        next_slot = task_slots(self.slots)
+        updates = PartsWriter(self.to, next_slot, has_origin=True)
+        inserts = PartsWriter(self.to, next_slot)
+        report, ids = MergeReport(), _Ids()
+        try:
+            for batch in batches:
+                self._write(pa.Table.from_batches([batch]), updates, inserts, report, ids)
+            report.updates, report.inserts = updates.close(), inserts.close()
+        except BaseException as error:
+            updates.abort()
+            inserts.abort()
+            if not isinstance(error, SlotsUsedUp):
+                raise
+            yield _sent(MergeReport(too_few_slots=True))
+            return
+        ids.into(report)
+        yield _sent(report)
+
+    def _write(
+        self, data: pa.Table, updates: PartsWriter, inserts: PartsWriter, report: MergeReport, ids: _Ids
+    ) -> None:
+        *_, rules, row_ids, origins = data.columns
+        rule = rules.to_numpy()
+        for number, verb in enumerate(self.verbs):
+            here = rule == number
+            if not here.any():
+                continue
+            mask = pa.array(here)
+            if verb == "insert":
+                rows = self.shape.apply(data.filter(mask))
+                report.inserted += rows.num_rows
+                inserts.write(rows)
+                continue
+            found = row_ids.filter(mask).to_numpy()
+            (ids.deleted if verb == "delete" else ids.updated).append(found)
+            if self.matched[number]:
+                ids.matched.append(found)
+            if verb == "update":
+                rows = self.shape.apply(data.filter(mask))
+                updates.write(rows.append_column(ORIGIN, origins.filter(mask)))
+        idle = rule == _NO_RULE
+        if idle.any():
+            ids.matched.append(row_ids.filter(pa.array(idle)).to_numpy())
+
+
+@dataclass
+class _Ids:
+    updated: list[np.ndarray] = field(default_factory=list)
+    deleted: list[np.ndarray] = field(default_factory=list)
+    matched: list[np.ndarray] = field(default_factory=list)
+
+    def into(self, report: MergeReport) -> None:
+        report.updated, report.deleted, report.matched = map(_slots, (self.updated, self.deleted, self.matched))
+        report.pairs = sum(map(len, self.matched))
+
+
+def _slots(ids: Sequence[np.ndarray]) -> dict[int, BitMap]:
+    return by_slot(np.concatenate(ids)) if ids else {}
+
+
+def _sent(report: MergeReport) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([pickle.dumps(report)], pa.binary())], names=["report"])
