@@ -21,8 +21,10 @@ from pyroaring import BitMap
 from anabranch.branching.versions import changed_by
 from anabranch.commands.columns import ColumnSpec, define
 from anabranch.commands.insert import or_discard
+from anabranch.commands.merge_beside import Beside
 from anabranch.commands.merge_clauses import BoundMerge, bind, new_columns
-from anabranch.commands.merge_pruning import listed, reach
+from anabranch.commands.merge_pruning import listed
+from anabranch.commands.merge_reach import flat_target, target_plan
 from anabranch.commands.merge_result import Clock, Merged
 from anabranch.commands.merge_rewrite import rewritten
 from anabranch.commands.merge_rows import Met, check_here, check_one_match, decide, meet
@@ -30,8 +32,7 @@ from anabranch.commands.merge_source import Source, brought
 from anabranch.commands.merge_strategy import Strategy, pick
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.errors import NeedsSpark, SeveralMatches
-from anabranch.execution.plan import ScanPlan, TableView, plan_scan
-from anabranch.execution.predicate import Predicate
+from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.reader import read_table
 from anabranch.execution.shape import by_place
 from anabranch.execution.writer import write_parts
@@ -41,7 +42,7 @@ from anabranch.model.merge import MergeRequest
 from anabranch.model.part import Part, with_changed
 from anabranch.model.records import Change, TableDelta
 from anabranch.model.rewrite import Rewrite
-from anabranch.model.types import TIMESTAMP, quote_identifier
+from anabranch.model.types import TIMESTAMP
 from anabranch.model.words import counted
 from anabranch.options import option
 from anabranch.storage.arrow_types import to_arrow
@@ -150,35 +151,12 @@ def _merge_append(
     )
 
 
-def target_plan(view: TableView, bound: BoundMerge, source: pa.Table | None, places: frozenset[int]) -> ScanPlan:
-    """The target's parts that can hold a row which ON matches, or all that clauses look at."""
-    labels = [bound.schema.columns[place].label for place in sorted(places)]
-    where = None
-    if not bound.of("not matched by source"):
-        names = {place: quote_identifier(label) for place, label in enumerate(bound.schema.labels)}
-        text = reach(bound, source, names)
-        where = None if text is None else Predicate(text)
-    plan = plan_scan(view, labels, where)
-    try:
-        if where is not None:
-            where.compiled(view.schema)
-        return plan.as_hint()
-    except NeedsSpark:
-        return plan.unfiltered()
-
-
 def decides_times(session: Session, bound: BoundMerge, source: Source) -> bool:
     """Whether expressions mean here what they mean to Spark: not so for times in a session of another zone."""
     if session.shared.spark.reads_times_as_utc:
         return True
     types = [column.type for column in bound.schema.columns] + [type_ for _, type_ in source.columns]
     return TIMESTAMP not in types
-
-
-def flat_target(rows: pa.Table, bound: BoundMerge) -> pa.Table:
-    """Rows of a scan under flat names."""
-    flat = dict(zip(bound.schema.labels, bound.names.target.columns, strict=True))
-    return rows.rename_columns([flat.get(name, name) for name in rows.column_names])
 
 
 def _merged_here(
@@ -322,7 +300,8 @@ def _commit(
     if inserted:
         changes.append(table_change(table, "insert", rows=inserted))
         deltas.append(TableDelta(table.id, tuple(delta.inserts), cause="insert"))
-    commit_merge(session, table, changes, deltas, evolved, delta.parts, tuple(delta.rewrites))
+    beside = Beside(session, table, bound, source)
+    commit_merge(session, table, changes, deltas, evolved, delta.parts, beside, tuple(delta.rewrites))
 
 
 def commit_merge(
@@ -332,9 +311,10 @@ def commit_merge(
     deltas: Sequence[TableDelta],
     evolved: OpenTable | None,
     parts: Sequence[Part],
+    beside: Beside | None,
     rewrites: tuple[Rewrite, ...] = (),
 ) -> None:
-    """One commit of everything; nothing at all is none."""
+    """One commit of everything; nothing at all is none. `beside` None: it compares nothing with others' rows."""
     if not changes and evolved is None:
         return
     said = ", ".join(f"{counted(change.detail['rows'], 'row')} {_PAST[change.operation]}" for change in changes)
@@ -343,12 +323,13 @@ def commit_merge(
         schema = {"tables": (evolved.record,), "schemas": ((table.id, evolved.schema),)}
         changes = [*changes, table_change(table, "column")]
     message = f"{table.name}: {said or 'columns added'}"
+    admit = beside.admit if beside is not None else None
     or_discard(
         session,
         table,
         parts,
         lambda: session.commit(
-            table.position, "MERGE INTO", message, changes, deltas=tuple(deltas), rewrites=rewrites, **schema
+            table.position, "MERGE INTO", message, changes, admit, deltas=tuple(deltas), rewrites=rewrites, **schema
         ),
     )
 

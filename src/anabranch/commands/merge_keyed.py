@@ -19,8 +19,10 @@ import pyarrow as pa
 
 from anabranch.commands.insert import write_by_spark
 from anabranch.commands.keyed import delete_labels, delete_shape, flushed, write_records
+from anabranch.commands.merge_beside import Beside
 from anabranch.commands.merge_clauses import Action, BoundMerge, Pair
-from anabranch.commands.merge_into import commit_merge, decides_times, flat_target, rules_of, target_plan
+from anabranch.commands.merge_into import commit_merge, decides_times, rules_of
+from anabranch.commands.merge_reach import flat_target, target_plan
 from anabranch.commands.merge_result import Clock, Merged
 from anabranch.commands.merge_rows import Decided, Met, check_here, check_one_match, decide, evaluated, meet, new_rows
 from anabranch.commands.merge_source import Source
@@ -54,6 +56,7 @@ class _Keyed:
     strategy: Strategy
     evolved: OpenTable | None
     clock: Clock
+    source: pa.Table | None
 
     # --- what is written ----------------------------------------------------------------------------------------------
 
@@ -95,7 +98,9 @@ class _Keyed:
         ]
         cause = next((verb for verb in ("update", "delete", "insert") if counts.get(verb)), "insert")
         deltas = [TableDelta(self.table.id, tuple(parts), cause=cause)] if parts else []  # type: ignore[arg-type]
-        commit_merge(self.session, self.table, changes if parts else [], deltas, self.evolved, parts)
+        by_key = key_pairs(self.bound, self.table.engine) is not None
+        beside = None if blind else Beside(self.session, self.table, self.bound, self.source, by_key)
+        commit_merge(self.session, self.table, changes if parts else [], deltas, self.evolved, parts, beside)
         if parts:
             flushed(self.session, self.table)
 
@@ -314,8 +319,8 @@ def merge_keyed(
     clock: Clock,
 ) -> Merged:
     bound = _through_engine(bound, table)
-    merge = _Keyed(session, table, bound, strategy, evolved, clock)
     rows = source.flat_rows() if source.rows is not None and decides_times(session, bound, source) else None
+    merge = _Keyed(session, table, bound, strategy, evolved, clock, rows)
     if rows is not None:
         try:
             columns = [(bound.names.target.flat(p), to_arrow(c.type)) for p, c in enumerate(bound.schema.columns)]
