@@ -32,6 +32,7 @@ from anabranch.commands.merge_source import Source, brought
 from anabranch.commands.merge_strategy import Strategy, pick
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.errors import NeedsSpark, SeveralMatches
+from anabranch.execution.fetch import fetch
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.reader import read_table
 from anabranch.execution.shape import by_place
@@ -125,10 +126,12 @@ def _merge_append(
     view = session.view(table)
     rows = source.flat_rows() if source.rows is not None else None
     plan = target_plan(view, bound, rows, bound.on_columns | bound.read_columns)
+    more = _read_later(bound, plan) if strategy.way == "copy-on-write" else frozenset()
     try:
         if rows is None or not decides_times(session, bound, source):
             raise NeedsSpark("this source")
-        delta = _merged_here(session, table, view, bound, rows, plan, clock)
+        narrow = target_plan(view, bound, rows, bound.on_columns) if more else plan
+        delta = _merged_here(session, table, view, bound, rows, narrow, more, clock)
     except NeedsSpark:
         delta = _merged_by_spark(session, table, bound, source, plan, clock)
     if delta.updates:
@@ -166,8 +169,10 @@ def _merged_here(
     bound: BoundMerge,
     source: pa.Table,
     plan: ScanPlan,
+    more: frozenset[int],
     clock: Clock,
 ) -> _Delta:
+    """`more`: columns that only rows which meet are asked for, after the join."""
     target_schema = pa.schema(
         [pa.field(bound.names.target.flat(p), to_arrow(c.type)) for p, c in enumerate(bound.schema.columns)]
     )
@@ -175,6 +180,8 @@ def _merged_here(
     with clock.phase("join"):
         target, met = _met(session, bound, source, plan)
         check_one_match(bound, table.name, target, met.target)
+        if more:
+            target, met = _with_columns(table, view, bound, target, met, more)
     shape = by_place(table.name, table.schema, len(table.schema.columns))
     with clock.phase("decide"):
         decided = decide(bound, lambda action: shape, target, source, met)
@@ -193,6 +200,29 @@ def _merged_here(
                 to.files.discard(part.path)
             raise
     return _Delta(updates, inserts, _slots(ids, decided.updated), _slots(ids, decided.deleted))
+
+
+def _read_later(bound: BoundMerge, plan: ScanPlan) -> frozenset[int]:
+    """The columns that ON does not read, if parts without a match need not be opened for them: clauses look at rows
+    that match alone, and these can be fetched by where they stand."""
+    if bound.of("not matched by source") or any(part.has_row_id for part in plan.parts):
+        return frozenset()
+    return bound.read_columns - bound.on_columns
+
+
+def _with_columns(
+    table: OpenTable, view: TableView, bound: BoundMerge, target: pa.Table, met: Met, places: frozenset[int]
+) -> tuple[pa.Table, Met]:
+    """The rows that meet, with more of their columns."""
+    rows, again = np.unique(met.target, return_inverse=True)
+    target = target.take(pa.array(rows))
+    columns = [bound.schema.columns[place] for place in sorted(places)]
+    ids = target.column(ROW_ID).to_numpy()
+    found = fetch(view.files, table.name, view.state.parts, view.written, columns, ids)
+    for column in columns:
+        name = bound.names.target.flat(bound.schema.columns.index(column))
+        target = target.append_column(name, found.column(column.label))
+    return target, Met(again, met.source)
 
 
 def _slots(ids: np.ndarray, places: Sequence[np.ndarray]) -> dict[int, BitMap]:

@@ -69,17 +69,14 @@ def brought(source: Source) -> Iterator[Source]:
     try:
         with spark_failures():
             few = frame.limit(MOST_ROWS + 1).toArrow()
-        if few.num_rows <= MOST_ROWS and few.nbytes <= MOST_BYTES:
-            frame.unpersist()
-            yield _here(source, few)
-        else:
-            yield replace(source, frame=frame)
+        here = _here(source, few) if few.num_rows <= MOST_ROWS and few.nbytes <= MOST_BYTES else None
+        yield here or replace(source, frame=frame)
     finally:
         frame.unpersist()
 
 
-def _here(source: Source, rows: pa.Table) -> Source:
+def _here(source: Source, rows: pa.Table) -> Source | None:
     try:
         return replace(of_arrow(rows), columns=source.columns)
     except (AnabranchError, pa.ArrowException):  # a type that Arrow's kernels here do not know
-        return source
+        return None
