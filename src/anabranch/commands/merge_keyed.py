@@ -165,7 +165,7 @@ class _Keyed:
     def lookup(self, pairs: Sequence[Pair], source: pa.Table) -> Merged:
         with self.clock.phase("lookup"):
             present, asked = self._asked(pairs, source)
-            rows = self._rows(asked.keys)
+            rows = self._rows(asked.keys, self.bound.read_columns)
             there, at = match(keys_in(rows, self.table.engine), asked.keys)
             places = np.full(len(asked.keys), -1, np.int64)
             places[there] = at
@@ -197,16 +197,23 @@ class _Keyed:
         present = np.flatnonzero(there)
         return present, wanted(key_columns([a.take(pa.array(present)) for a in arrays], nullable=nullable))
 
-    def _rows(self, keys: KeyColumns) -> pa.Table:
-        view = self.session.view(self.table)
-        return rows_of(view, view.standing.parts, keys, self.table.engine)
+    def _rows(self, keys: KeyColumns, read: frozenset[int] = frozenset()) -> pa.Table:
+        """The rows of these keys, with what records need to meet and the columns `read`, by physical names."""
+        view, spec = self.session.view(self.table), self.table.engine
+        parts = view.standing.parts
+        if spec.engine == "deduplicate":  # the last record wins as a whole, so other columns need not be read
+            needed = {*spec.key, *spec.sequence, *(view.schema.columns[place].physical for place in read)}
+            columns = tuple(column for column in view.schema.columns if column.physical in needed)
+            view = replace(view, schema=replace(view.schema, columns=columns))
+        return rows_of(view, parts, keys, spec)
 
     def _labelled(self, rows: pa.Table) -> pa.Table:
-        arrays = [
-            convert(rows.column(column.physical), types.physical_type(column.type), column.type)
+        arrays = {
+            column.label: convert(rows.column(column.physical), types.physical_type(column.type), column.type)
             for column in self.table.schema.columns
-        ]
-        return pa.table(arrays, names=list(self.table.schema.labels))
+            if column.physical in rows.column_names
+        }
+        return pa.table(arrays)
 
     def _decided(self, target: pa.Table, source: pa.Table, met: Met, parts_read: int) -> Merged:
         check_one_match(self.bound, self.table.name, target, met.target)
