@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch.commands import merge_into, merge_keyed
+from anabranch.commands import merge_commit, merge_keyed
 from anabranch.lake import Lake
 from tests.stories.telling import rows, told
 
@@ -21,7 +21,7 @@ def meanwhile(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 
     def between(*statements: str) -> list[int]:
         tries: list[int] = []
-        original = merge_into.commit_merge
+        original = merge_commit.commit_merge
 
         def commit(*args, **kwargs):
             tries.append(1)
@@ -30,7 +30,7 @@ def meanwhile(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
                     told(other, *statements)
             return original(*args, **kwargs)
 
-        for module in (merge_into, merge_keyed):
+        for module in (merge_commit, merge_keyed):
             monkeypatch.setattr(module, "commit_merge", commit)
         return tries
 

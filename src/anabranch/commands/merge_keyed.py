@@ -21,8 +21,8 @@ from anabranch.commands.insert import write_by_spark
 from anabranch.commands.keyed import delete_labels, delete_shape, flushed, write_records
 from anabranch.commands.merge_beside import Beside
 from anabranch.commands.merge_clauses import Action, BoundMerge, Pair
-from anabranch.commands.merge_into import commit_merge, decides_times, rules_of
-from anabranch.commands.merge_reach import flat_target, target_plan
+from anabranch.commands.merge_commit import commit_merge
+from anabranch.commands.merge_reach import decides_times, flat_target, target_plan
 from anabranch.commands.merge_result import Clock, Merged
 from anabranch.commands.merge_rows import Decided, Met, check_here, check_one_match, decide, evaluated, meet, new_rows
 from anabranch.commands.merge_source import Source
@@ -248,6 +248,7 @@ class _Keyed:
 
     def blind_by_spark(self, pairs: Sequence[Pair], source: Source) -> Merged:
         """A source too large for this process: its rows become records on Spark, and nothing of the target is read."""
+        from anabranch.commands.merge_spark import rules_of
         from anabranch.execution.spark_merge import duplicates, made_frame, typed_keys
 
         upsert = self.strategy.way == "blind upsert"
@@ -286,20 +287,16 @@ class _Keyed:
 
     def by_spark(self, source: Source) -> Merged:
         """One Spark job joins, decides and writes the change rows."""
+        from anabranch.commands.merge_spark import job_plan, rules_of, target_frame
         from anabranch.execution.spark_merge import change_frame
-        from anabranch.execution.spark_scan import scan_frame
 
-        spark = self.session.shared.spark()
-        rows = source.flat_rows() if source.rows is not None else None
         everything = frozenset(range(len(self.table.schema.columns)))
-        plan = target_plan(self.session.view(self.table), self.bound, rows, everything)
         with self.clock.phase("job"):
-            target = scan_frame(spark, plan, self.session.shared.limits)
-            target = target.toDF(*self.bound.names.target.columns)
+            plan = job_plan(self.session, self.table, self.bound, source, everything)
+            target = target_frame(self.session, self.bound, plan, ids=False)
+            frame = source.flat_frame(self.session.shared.spark())
             keep = [column.label in delete_labels(self.table) for column in self.table.schema.columns]
-            with change_frame(
-                target, source.flat_frame(spark), self.bound.on, rules_of(self.bound), self.shape(), keep
-            ) as change:
+            with change_frame(target, frame, self.bound.on, rules_of(self.bound), self.shape(), keep) as change:
                 if self.bound.one_match and (twice := change.matched_twice()):
                     raise SeveralMatches(self.table.name, twice)
                 counts = change.counts()

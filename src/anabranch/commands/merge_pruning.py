@@ -6,7 +6,7 @@ of the source's side of each equality, and what ON says of the target alone. It 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +21,31 @@ LISTED = 256
 """So many values are listed one by one; of more, the range counts."""
 
 
-def reach(bound: BoundMerge, source: pa.Table | None, names: Mapping[int, str]) -> str | None:
-    """`names`: what the target's columns are called in the condition. None: every row may be matched."""
+Ends = tuple[pa.Scalar, pa.Scalar]
+"""The smallest and the largest value."""
+
+
+def reach(
+    bound: BoundMerge, source: pa.Table | None, names: Mapping[int, str], ends: Sequence[Ends] = ()
+) -> str | None:
+    """`names`: what the target's columns are called in the condition. None: every row may be matched. `ends`: of each
+    equality's values, where the source is not here."""
     found = [_renamed(text, bound, names) for text in bound.on_target]
     if source is not None:
         found += [text for pair in bound.pairs if (text := _values(bound, pair, source, names)) is not None]
+    for pair, (low, high) in zip(bound.pairs, ends, strict=False):
+        if _ordered(low.type) and not pair.null_safe:
+            found.append(_between(names[pair.target], low, high) if low.is_valid else "FALSE")
     return " AND ".join(f"({text})" for text in found) or None
+
+
+def _ordered(type_: pa.DataType) -> bool:
+    """Whether bounds say what a part can hold: not so for NaN, and not for nested values."""
+    return not (pa.types.is_nested(type_) or pa.types.is_floating(type_) or pa.types.is_null(type_))
+
+
+def _between(name: str, low: pa.Scalar, high: pa.Scalar) -> str:
+    return f"{name} >= {literal_sql(low)} AND {name} <= {literal_sql(high)}"
 
 
 def listed(bound: BoundMerge, source: pa.Table | None, names: Mapping[int, str]) -> str | None:
@@ -44,9 +63,7 @@ def _values(
         values = evaluated(pair.source, source)
     except AnabranchError:
         return None
-    if pa.types.is_nested(values.type) or pa.types.is_floating(values.type) or pa.types.is_null(values.type):
-        return None
-    if pair.null_safe and values.null_count:
+    if not _ordered(values.type) or (pair.null_safe and values.null_count):
         return None
     name = names[pair.target]
     values = pc.unique(values.combine_chunks()).drop_null()
@@ -57,7 +74,7 @@ def _values(
     if exact:
         return None
     ends = pc.min_max(values)
-    return f"{name} >= {literal_sql(ends['min'])} AND {name} <= {literal_sql(ends['max'])}"
+    return _between(name, ends["min"], ends["max"])
 
 
 def _renamed(text: str, bound: BoundMerge, names: Mapping[int, str]) -> str:

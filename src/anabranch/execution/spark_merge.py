@@ -9,7 +9,7 @@ dead ones. Both evaluate the source once.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -74,11 +74,24 @@ def matches(spark: SparkSession, target: DataFrame, source: pa.Table, on: str, *
     """The target's rows that meet a source row, with its number; `outer`: also those that meet none, with NULL."""
     from pyspark.sql import functions as F
 
-    numbered = source.append_column(SOURCE_ROW, pa.array(np.arange(source.num_rows)))
     with spark_failures():
-        small = F.broadcast(spark.createDataFrame(numbered))
+        small = F.broadcast(_numbered(spark, source))
         joined = target.join(small, F.expr(on), "left" if outer else "inner")
         return joined.select(*[quoted(name) for name in target.columns], SOURCE_ROW).toArrow()
+
+
+def matched_rows(spark: SparkSession, target: DataFrame, source: pa.Table, on: str) -> np.ndarray:
+    """The numbers of the source's rows that meet a target row, each once."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        joined = target.join(F.broadcast(_numbered(spark, source)), F.expr(on))
+        found: np.ndarray = joined.select(SOURCE_ROW).distinct().toArrow().column(0).to_numpy()
+    return found
+
+
+def _numbered(spark: SparkSession, source: pa.Table) -> DataFrame:
+    return spark.createDataFrame(source.append_column(SOURCE_ROW, pa.array(np.arange(source.num_rows))))
 
 
 def quoted(name: str) -> str:
@@ -93,10 +106,39 @@ def ruled(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) 
     from pyspark.sql import functions as F
 
     kinds = {rule.kind for rule in rules}
+    joined = _shorter(target, source, on, rules)
+    if joined is None:
+        joined = _joined(target, source, on, kinds)
+    return joined.withColumn(_RULE, _chosen(rules)).where(F.col(_RULE).isNotNull())
+
+
+def _shorter(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) -> DataFrame | None:
+    """Only inserts: the source rows that meet nothing. A lone DELETE: the target rows that meet something."""
+    from pyspark.sql import functions as F
+
+    condition = F.expr(on)
+    if all(rule.kind == "not matched" for rule in rules):
+        alone = source.join(target, condition, "left_anti").withColumn(_THERE, F.lit(True))
+        nothing = F.lit(None).cast("long")
+        return alone.withColumn(ROW_ID, nothing).withColumn(ORIGIN, nothing)
+    if len(rules) == 1 and (rules[0].kind, rules[0].verb, rules[0].condition) == ("matched", "delete", None):
+        return target.join(source, condition, "left_semi").withColumn(_THERE, F.lit(True))
+    return None
+
+
+def _joined(target: DataFrame, source: DataFrame, on: str, kinds: Collection[str]) -> DataFrame:
+    from pyspark.sql import functions as F
+
     left, right = "not matched by source" in kinds, "not matched" in kinds
     how = "full" if left and right else "left" if left else "right" if right else "inner"
     marked = source.withColumn(_THERE, F.lit(True))
-    joined = target.join(marked, F.expr(on), how)
+    return target.join(marked, F.expr(on), how)
+
+
+def _chosen(rules: Sequence[Rule]) -> SparkColumn:
+    """The number of the first rule that acts on a row; NULL: none, and it did not match."""
+    from pyspark.sql import functions as F
+
     has_target, has_source = F.col(ROW_ID).isNotNull(), F.col(_THERE).isNotNull()
     of_kind = {
         "matched": has_target & has_source,
@@ -109,8 +151,7 @@ def ruled(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) 
         if rule.condition is not None:
             condition = condition & F.coalesce(F.expr(rule.condition).cast("boolean"), F.lit(False))
         chosen = F.when(condition, F.lit(number)).otherwise(chosen)
-    chosen = F.when(chosen.isNull() & of_kind["matched"], F.lit(_NO_RULE)).otherwise(chosen)
-    return joined.withColumn(_RULE, chosen).where(F.col(_RULE).isNotNull())
+    return F.when(chosen.isNull() & of_kind["matched"], F.lit(_NO_RULE)).otherwise(chosen)
 
 
 def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) -> list[SparkColumn]:
@@ -229,7 +270,8 @@ def change_frame(
         columns = []
         made = outcome(decided, rules, shape.schema.columns)
         for place, (column, value) in enumerate(zip(shape.schema.columns, made, strict=True)):
-            value = F.when(dying, F.col(f"_t{place}") if keep[place] else F.lit(None)).otherwise(value)
+            if deletes:
+                value = F.when(dying, F.col(f"_t{place}") if keep[place] else F.lit(None)).otherwise(value)
             columns.append(
                 (value if column.nullable else _required(value, dying, column, shape.table)).alias(f"_c{place}")
             )
@@ -262,6 +304,17 @@ def typed_keys(source: DataFrame, texts: Sequence[str], columns: Sequence[Column
             target = label_schema((column,)).fields[0].dataType
             keys.append(_stored(F.expr(text), type_, column, target).alias(column.label))
         return source.select(*keys)
+
+
+def ranges(source: DataFrame, texts: Sequence[str]) -> list[tuple[pa.Scalar, pa.Scalar]]:
+    """The smallest and the largest value of each text over the source; it should be kept by Spark."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        wanted = [of(F.expr(text)).alias(f"{name}{place}")
+                  for place, text in enumerate(texts) for name, of in (("low", F.min), ("high", F.max))]  # fmt: skip
+        found = source.agg(*wanted).toArrow()
+    return [(found.column(2 * place)[0], found.column(2 * place + 1)[0]) for place in range(len(texts))]
 
 
 def duplicates(keys: DataFrame) -> pa.Table:
