@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch.commands import merge_commit, merge_keyed
+from anabranch.commands.merge_into import commit as merge_commit
+from anabranch.commands.merge_into import keyed as merge_keyed
 from anabranch.lake import Lake
 from tests.stories.telling import rows, told
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from anabranch.commands import merge_source
+from anabranch.commands.merge_into import source as merge_source
 from anabranch.errors import Refused
 from anabranch.lake import Lake
 from tests.stories.telling import labels, rows, told

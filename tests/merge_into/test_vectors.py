@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from anabranch.commands import merge_source
+from anabranch.commands.merge_into import source as merge_source
 from anabranch.errors import AnabranchError
 from anabranch.execution.session import SparkHolder
 from anabranch.lake import Lake

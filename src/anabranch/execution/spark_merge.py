@@ -9,8 +9,7 @@ dead ones. Both evaluate the source once.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch.errors import NeedsSpark, NullViolation
+from anabranch.errors import NeedsSpark
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SOURCE_ROW = "_source_row"
-_THERE, _RULE = "_there", "_rule"
-_NO_RULE = -1
+THERE, RULE = "_there", "_rule"
+NO_RULE = -1
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def ruled(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) 
     joined = _shorter(target, source, on, rules)
     if joined is None:
         joined = _joined(target, source, on, kinds)
-    return joined.withColumn(_RULE, _chosen(rules)).where(F.col(_RULE).isNotNull())
+    return joined.withColumn(RULE, _chosen(rules)).where(F.col(RULE).isNotNull())
 
 
 def _shorter(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) -> DataFrame | None:
@@ -118,11 +117,11 @@ def _shorter(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule
 
     condition = F.expr(on)
     if all(rule.kind == "not matched" for rule in rules):
-        alone = source.join(target, condition, "left_anti").withColumn(_THERE, F.lit(True))
+        alone = source.join(target, condition, "left_anti").withColumn(THERE, F.lit(True))
         nothing = F.lit(None).cast("long")
         return alone.withColumn(ROW_ID, nothing).withColumn(ORIGIN, nothing)
     if len(rules) == 1 and (rules[0].kind, rules[0].verb, rules[0].condition) == ("matched", "delete", None):
-        return target.join(source, condition, "left_semi").withColumn(_THERE, F.lit(True))
+        return target.join(source, condition, "left_semi").withColumn(THERE, F.lit(True))
     return None
 
 
@@ -131,7 +130,7 @@ def _joined(target: DataFrame, source: DataFrame, on: str, kinds: Collection[str
 
     left, right = "not matched by source" in kinds, "not matched" in kinds
     how = "full" if left and right else "left" if left else "right" if right else "inner"
-    marked = source.withColumn(_THERE, F.lit(True))
+    marked = source.withColumn(THERE, F.lit(True))
     return target.join(marked, F.expr(on), how)
 
 
@@ -139,7 +138,7 @@ def _chosen(rules: Sequence[Rule]) -> SparkColumn:
     """The number of the first rule that acts on a row; NULL: none, and it did not match."""
     from pyspark.sql import functions as F
 
-    has_target, has_source = F.col(ROW_ID).isNotNull(), F.col(_THERE).isNotNull()
+    has_target, has_source = F.col(ROW_ID).isNotNull(), F.col(THERE).isNotNull()
     of_kind = {
         "matched": has_target & has_source,
         "not matched": ~has_target,
@@ -151,7 +150,7 @@ def _chosen(rules: Sequence[Rule]) -> SparkColumn:
         if rule.condition is not None:
             condition = condition & F.coalesce(F.expr(rule.condition).cast("boolean"), F.lit(False))
         chosen = F.when(condition, F.lit(number)).otherwise(chosen)
-    return F.when(chosen.isNull() & of_kind["matched"], F.lit(_NO_RULE)).otherwise(chosen)
+    return F.when(chosen.isNull() & of_kind["matched"], F.lit(NO_RULE)).otherwise(chosen)
 
 
 def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) -> list[SparkColumn]:
@@ -168,7 +167,7 @@ def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) 
         for number, rule in enumerate(rules):
             if rule.values:
                 text = rule.values[place]
-                value = F.when(F.col(_RULE) == number, _stored(F.expr(text), known[text], column, target)).otherwise(
+                value = F.when(F.col(RULE) == number, _stored(F.expr(text), known[text], column, target)).otherwise(
                     value
                 )
         made.append(value.alias(f"_c{place}"))
@@ -205,7 +204,7 @@ def merge_frame(
 
     with spark_failures():
         frame = ruled(target, source, on, rules)
-        rows = frame.select(*outcome(frame, rules, shape.schema.columns), F.col(_RULE), F.col(ROW_ID), F.col(ORIGIN))
+        rows = frame.select(*outcome(frame, rules, shape.schema.columns), F.col(RULE), F.col(ROW_ID), F.col(ORIGIN))
         tasks, layers = MAX_TASKS, (2,)
         gathered = rows.coalesce(tasks)
         if shape.schema.partitioned_by:
@@ -219,93 +218,6 @@ def merge_frame(
     return run_tasks(gathered, to, reserve, tasks, layers, kernel, _received)
 
 
-# --- keyed tables -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Change:
-    """The change rows of a keyed table: its columns, then `_kind`. `pairs` has a row for every match by ON."""
-
-    frame: DataFrame
-    decided: DataFrame
-    key: tuple[str, ...]
-    verbs: tuple[str, ...]
-
-    def matched_twice(self) -> int:
-        from pyspark.sql import functions as F
-
-        matched = self.decided.where(F.col(ROW_ID).isNotNull() & F.col(_THERE).isNotNull())
-        with spark_failures():
-            return matched.groupBy(*self.key).count().where("count > 1").count()
-
-    def counts(self) -> dict[str, int]:
-        """Rows by verb; a row that several source rows delete is one."""
-        from pyspark.sql import functions as F
-
-        with spark_failures():
-            found = {row[0]: row[1] for row in self.decided.groupBy(_RULE).count().collect()}
-        counts = {"update": 0, "delete": 0, "insert": 0}
-        for number, verb in enumerate(self.verbs):
-            counts[verb] += found.get(number, 0)
-        if counts["delete"]:
-            numbers = [number for number, verb in enumerate(self.verbs) if verb == "delete"]
-            with spark_failures():
-                rows = self.decided.where(F.col(_RULE).isin(numbers)).select(*self.key).distinct()
-                counts["delete"] = rows.count()
-        return counts
-
-
-@contextmanager
-def change_frame(
-    target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule], shape: Shape, keep: Sequence[bool]
-) -> Iterator[Change]:
-    """`keep`: the columns that a delete's record has. What is joined is kept by Spark until the block ends."""
-    from pyspark.sql import functions as F
-
-    with spark_failures():
-        present = target.withColumn(ROW_ID, F.lit(1).cast("long"))
-        decided = ruled(present, source, on, rules).persist()
-        deletes = [number for number, rule in enumerate(rules) if rule.verb == "delete"]
-        dying = F.col(_RULE).isin(deletes) if deletes else F.lit(False)
-        columns = []
-        made = outcome(decided, rules, shape.schema.columns)
-        for place, (column, value) in enumerate(zip(shape.schema.columns, made, strict=True)):
-            if deletes:
-                value = F.when(dying, F.col(f"_t{place}") if keep[place] else F.lit(None)).otherwise(value)
-            columns.append(
-                (value if column.nullable else _required(value, dying, column, shape.table)).alias(f"_c{place}")
-            )
-        kind = F.when(dying, F.lit("-D")).otherwise(F.lit("+I")).alias("_kind")
-        frame = decided.where(F.col(_RULE) != _NO_RULE).select(*columns, kind)
-        key = tuple(f"_t{p}" for p, c in enumerate(shape.schema.columns) if c.physical in shape.schema.primary_key)
-    try:
-        yield Change(frame, decided, key, tuple(rule.verb for rule in rules))
-    finally:
-        decided.unpersist()
-
-
-def made_frame(source: DataFrame, rule: Rule, columns: Sequence[Column]) -> DataFrame:
-    """The rows that one clause makes of every source row."""
-    from pyspark.sql import functions as F
-
-    with spark_failures():
-        frame = source.withColumn(_RULE, F.lit(0))
-        return frame.select(*outcome(frame, [rule], columns))
-
-
-def typed_keys(source: DataFrame, texts: Sequence[str], columns: Sequence[Column]) -> DataFrame:
-    """The source's side of ON as the key's columns, by label."""
-    from pyspark.sql import functions as F
-
-    with spark_failures():
-        types = [type_ for _, type_ in from_spark(source.select(*map(F.expr, texts)).schema, lenient=True)]
-        keys = []
-        for text, type_, column in zip(texts, types, columns, strict=True):
-            target = label_schema((column,)).fields[0].dataType
-            keys.append(_stored(F.expr(text), type_, column, target).alias(column.label))
-        return source.select(*keys)
-
-
 def ranges(source: DataFrame, texts: Sequence[str]) -> list[tuple[pa.Scalar, pa.Scalar]]:
     """The smallest and the largest value of each text over the source; it should be kept by Spark."""
     from pyspark.sql import functions as F
@@ -315,21 +227,6 @@ def ranges(source: DataFrame, texts: Sequence[str]) -> list[tuple[pa.Scalar, pa.
                   for place, text in enumerate(texts) for name, of in (("low", F.min), ("high", F.max))]  # fmt: skip
         found = source.agg(*wanted).toArrow()
     return [(found.column(2 * place)[0], found.column(2 * place + 1)[0]) for place in range(len(texts))]
-
-
-def duplicates(keys: DataFrame) -> pa.Table:
-    """The keys that come more than once."""
-    with spark_failures():
-        names = [quoted(name) for name in keys.columns]
-        return keys.dropna().groupBy(*names).count().where("count > 1").select(*names).toArrow()
-
-
-def _required(value: SparkColumn, dying: SparkColumn, column: Column, table: str) -> SparkColumn:
-    from pyspark.sql import functions as F
-
-    message = F.lit(f"anabranch.errors.NullViolation: {NullViolation(column.label, table)}")
-    target = label_schema((column,)).fields[0].dataType
-    return F.when(~dying & value.isNull(), F.raise_error(message).cast(target)).otherwise(value)
 
 
 def _received(table: pa.Table) -> MergeReport:
@@ -398,7 +295,7 @@ class _Task:
             if verb == "update":
                 rows = self.shape.apply(data.filter(mask))
                 updates.write(rows.append_column(ORIGIN, origins.filter(mask)))
-        idle = rule == _NO_RULE
+        idle = rule == NO_RULE
         if idle.any():
             ids.matched.append(row_ids.filter(pa.array(idle)).to_numpy())
 

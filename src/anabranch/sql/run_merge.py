@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from anabranch import expressions
 from anabranch.commands import describe
-from anabranch.commands.merge_into import bound_for, merge_into, strategy_of
-from anabranch.commands.merge_reach import target_plan
-from anabranch.commands.merge_source import Source, of_arrow, of_frame
+from anabranch.commands.merge_into.merge import bound_for, merge_into, strategy_of
+from anabranch.commands.merge_into.reach import target_plan
+from anabranch.commands.merge_into.source import Source, of_arrow, of_frame
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import NeedsSpark, SqlError

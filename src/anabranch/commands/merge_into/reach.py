@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from anabranch.commands.merge_clauses import BoundMerge
-from anabranch.commands.merge_pruning import Ends, reach
-from anabranch.commands.merge_source import Source
+from anabranch.commands.merge_into.clauses import BoundMerge
+from anabranch.commands.merge_into.pruning import Ends, reach
+from anabranch.commands.merge_into.source import Source
 from anabranch.commands.session import Session
 from anabranch.errors import NeedsSpark
 from anabranch.execution.plan import ScanPlan, TableView, plan_scan

@@ -2,7 +2,7 @@
 
 Old versions die, new versions and new rows become fresh parts. Copy-on-write first joins the columns of ON alone, then
 reads what clauses need of the rows that met, and rewrites the parts with dead rows. What is too large for this process,
-or only Spark can evaluate, is one Spark job (merge_spark.py).
+or only Spark can evaluate, is one Spark job (by_spark.py).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pyroaring import BitMap
 from sqlglot import exp
 
 from anabranch.branching.versions import changed_by
-from anabranch.commands.merge_clauses import BoundMerge
-from anabranch.commands.merge_commit import Delta, commit_delta
-from anabranch.commands.merge_reach import decides_times, flat_target, target_plan
-from anabranch.commands.merge_result import Clock, Merged
-from anabranch.commands.merge_rewrite import rewritten
-from anabranch.commands.merge_rows import Met, check_here, check_one_match, decide, meet
-from anabranch.commands.merge_source import Source
-from anabranch.commands.merge_strategy import Strategy
+from anabranch.commands.merge_into.clauses import BoundMerge
+from anabranch.commands.merge_into.commit import Delta, commit_delta
+from anabranch.commands.merge_into.reach import decides_times, flat_target, target_plan
+from anabranch.commands.merge_into.result import Clock, Merged
+from anabranch.commands.merge_into.rewrite import rewritten
+from anabranch.commands.merge_into.rows import Met, check_here, check_one_match, decide, meet
+from anabranch.commands.merge_into.source import Source
+from anabranch.commands.merge_into.strategy import Strategy
 from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import NeedsSpark
 from anabranch.execution.fetch import fetch
@@ -54,7 +54,7 @@ def merge_append(
             raise NeedsSpark("this source")
         delta, parts_read = _merged_here(session, table, view, bound, rows, strategy, clock)
     except NeedsSpark:
-        from anabranch.commands.merge_spark import merged_by_spark
+        from anabranch.commands.merge_into.by_spark import merged_by_spark
 
         delta, parts_read = merged_by_spark(session, table, bound, source, clock)
     if delta.updates:
@@ -164,7 +164,7 @@ def _met(session: Session, bound: BoundMerge, source: pa.Table, plan: ScanPlan) 
             pass
     if not bound.pairs:
         raise NeedsSpark("a join without an equality")
-    from anabranch.commands.merge_spark import target_frame
+    from anabranch.commands.merge_into.by_spark import target_frame
     from anabranch.execution.spark_merge import SOURCE_ROW, matched_rows, matches
 
     spark, frame = session.shared.spark(), target_frame(session, bound, plan, ids=True)

@@ -1,7 +1,7 @@
 """MERGE INTO's clauses bound to their columns. Pure: a request, a schema and the source's columns give a plan.
 
 1. `new_columns` says which columns WITH SCHEMA EVOLUTION adds; whoever asks adds them to the schema.
-2. `bind` checks every rule of the semantics, and turns every text into one over flat columns (merge_names.py).
+2. `bind` checks every rule of the semantics, and turns every text into one over flat columns (names.py).
 3. The conjuncts of ON are sorted: equalities of a target column with the source, conditions on the target alone, and
    the rest.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from anabranch.commands.merge_names import Names, Side, check_plain, read_by
+from anabranch.commands.merge_into.names import Names, Side, check_plain, read_by
 from anabranch.errors import InvalidMerge, nearest
 from anabranch.expressions import conjuncts, parse_expression
 from anabranch.model import types

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.commands.merge_clauses import Labelled
+from anabranch.commands.merge_into.clauses import Labelled
 from anabranch.errors import AnabranchError
 from anabranch.execution.failures import spark_failures
 from anabranch.storage.arrow_types import canonical, from_arrow

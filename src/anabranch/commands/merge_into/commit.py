@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from anabranch.commands.insert import or_discard
-from anabranch.commands.merge_beside import Beside
-from anabranch.commands.merge_clauses import BoundMerge
-from anabranch.commands.merge_pruning import listed
+from anabranch.commands.merge_into.beside import Beside
+from anabranch.commands.merge_into.clauses import BoundMerge
+from anabranch.commands.merge_into.pruning import listed
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.expressions import literal_sql
 from anabranch.model.part import Part

@@ -17,25 +17,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from anabranch.commands.insert import write_by_spark
-from anabranch.commands.keyed import delete_labels, delete_shape, flushed, write_records
-from anabranch.commands.merge_beside import Beside
-from anabranch.commands.merge_clauses import Action, BoundMerge, Pair
-from anabranch.commands.merge_commit import commit_merge
-from anabranch.commands.merge_reach import decides_times, flat_target, target_plan
-from anabranch.commands.merge_result import Clock, Merged
-from anabranch.commands.merge_rows import Decided, Met, check_here, check_one_match, decide, evaluated, meet, new_rows
-from anabranch.commands.merge_source import Source
-from anabranch.commands.merge_strategy import Strategy, key_pairs
+from anabranch.commands.keyed import delete_labels, flushed, write_records
+from anabranch.commands.merge_into.beside import Beside
+from anabranch.commands.merge_into.clauses import Action, BoundMerge, Pair
+from anabranch.commands.merge_into.commit import commit_merge
+from anabranch.commands.merge_into.reach import decides_times, flat_target, target_plan
+from anabranch.commands.merge_into.result import Clock, Merged
+from anabranch.commands.merge_into.rows import (
+    Decided,
+    Met,
+    check_here,
+    check_one_match,
+    decide,
+    evaluated,
+    meet,
+    new_rows,
+)
+from anabranch.commands.merge_into.source import Source
+from anabranch.commands.merge_into.strategy import Strategy, key_pairs
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.engines import KIND
-from anabranch.engines.kinds import DELETE
 from anabranch.errors import NeedsSpark, SeveralMatches
 from anabranch.execution.keyed_writer import keys_in, reduced
 from anabranch.execution.reader import read_table
 from anabranch.execution.records import rows_of
 from anabranch.execution.shape import Shape, assigned, by_place
-from anabranch.execution.spark_keyed import Mark
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import match
 from anabranch.keyed.lookup import Wanted, wanted
@@ -47,7 +53,7 @@ from anabranch.storage.projection import convert
 
 
 @dataclass
-class _Keyed:
+class KeyedMerge:
     """One MERGE of a keyed table."""
 
     session: Session
@@ -123,7 +129,7 @@ class _Keyed:
                 looked = self._refuse_matches_twice(pairs, source)
             with self.clock.phase("write"):
                 parts = self.write(adds, [])
-            counts = {"update": source.num_rows}
+            counts = {"insert": source.num_rows}
         else:
             looked = 0
             with self.clock.phase("write"):
@@ -145,7 +151,7 @@ class _Keyed:
         again = np.flatnonzero(counts > 1)
         if not len(again):
             return 0
-        found = self._rows(asked.keys.take(again))
+        found = self.rows(asked.keys.take(again))
         if found.num_rows:
             raise SeveralMatches(self.table.name, found.num_rows)
         return len(self.session.view(self.table).standing.parts)
@@ -165,7 +171,7 @@ class _Keyed:
     def lookup(self, pairs: Sequence[Pair], source: pa.Table) -> Merged:
         with self.clock.phase("lookup"):
             present, asked = self._asked(pairs, source)
-            rows = self._rows(asked.keys, self.bound.read_columns)
+            rows = self.rows(asked.keys, self.bound.read_columns)
             there, at = match(keys_in(rows, self.table.engine), asked.keys)
             places = np.full(len(asked.keys), -1, np.int64)
             places[there] = at
@@ -197,7 +203,7 @@ class _Keyed:
         present = np.flatnonzero(there)
         return present, wanted(key_columns([a.take(pa.array(present)) for a in arrays], nullable=nullable))
 
-    def _rows(self, keys: KeyColumns, read: frozenset[int] = frozenset()) -> pa.Table:
+    def rows(self, keys: KeyColumns, read: frozenset[int] = frozenset()) -> pa.Table:
         """The rows of these keys, with what records need to meet and the columns `read`, by physical names."""
         view, spec = self.session.view(self.table), self.table.engine
         parts = view.standing.parts
@@ -246,72 +252,6 @@ class _Keyed:
             met = meet(self.bound, target, source)
         return self._decided(target, source, met, len(plan.parts))
 
-    def blind_by_spark(self, pairs: Sequence[Pair], source: Source) -> Merged:
-        """A source too large for this process: its rows become records on Spark, and nothing of the target is read."""
-        from anabranch.commands.merge_spark import rules_of
-        from anabranch.execution.spark_merge import duplicates, made_frame, typed_keys
-
-        upsert = self.strategy.way == "blind upsert"
-        frame = source.flat_frame(self.session.shared.spark())
-        columns = [self.table.schema.columns[pair.target] for pair in pairs]
-        keys = typed_keys(frame, [pair.source for pair in pairs], columns)
-        with self.clock.phase("job"):
-            if upsert:
-                (rule,) = (rule for rule in rules_of(self.bound) if rule.verb == "insert")
-                rows = made_frame(frame, rule, self.table.schema.columns)
-                report = write_by_spark(self.session, self.table, rows, self.shape())
-            else:
-                shape = delete_shape(self.table)
-                given = [column.label for column in columns]
-                order = [given.index(label) for label in delete_labels(self.table)]
-                rows = keys.dropna().select(*[keys.columns[place] for place in order])
-                report = write_by_spark(self.session, self.table, rows, shape, Mark(DELETE))
-            if upsert and sum(part.rows for part in report.parts) != report.rows:
-                self._refuse_present(duplicates(keys), report.parts)
-        counts = {"update" if upsert else "delete": report.rows}
-        with self.clock.phase("commit"):
-            self.commit(report.parts, counts, blind=True)
-        seconds, unknown = self.clock.seconds, None if upsert else 0
-        parts = len(report.parts)
-        return Merged(self.strategy, seconds, unknown, unknown, 0 if upsert else None, 0, parts, report.rows)
-
-    def _refuse_present(self, keys: pa.Table, parts: Sequence[Part]) -> None:
-        """Keys that came more than once must not be in the table."""
-        names = [self.table.schema.physical(name).label for name in self.table.schema.primary_key]  # type: ignore[union-attr]
-        arrays = [assigned(keys.column(label), self.table.schema.column(label)) for label in names]
-        found = self._rows(wanted(key_columns(arrays, nullable=self.table.engine.nullable_key)).keys)
-        if found.num_rows:
-            for part in parts:
-                self.session.folder(self.table.id).discard(part.path)
-            raise SeveralMatches(self.table.name, found.num_rows)
-
-    def by_spark(self, source: Source) -> Merged:
-        """One Spark job joins, decides and writes the change rows."""
-        from anabranch.commands.merge_spark import job_plan, rules_of, target_frame
-        from anabranch.execution.spark_merge import change_frame
-
-        everything = frozenset(range(len(self.table.schema.columns)))
-        with self.clock.phase("job"):
-            plan = job_plan(self.session, self.table, self.bound, source, everything)
-            target = target_frame(self.session, self.bound, plan, ids=False)
-            frame = source.flat_frame(self.session.shared.spark())
-            keep = [column.label in delete_labels(self.table) for column in self.table.schema.columns]
-            with change_frame(target, frame, self.bound.on, rules_of(self.bound), self.shape(), keep) as change:
-                if self.bound.one_match and (twice := change.matched_twice()):
-                    raise SeveralMatches(self.table.name, twice)
-                counts = change.counts()
-                parts = self._written_by_spark(change.frame) if sum(counts.values()) else []
-        with self.clock.phase("commit"):
-            self.commit(parts, counts, blind=False)
-        found = (counts["insert"], counts["update"], counts["delete"])
-        return Merged(self.strategy, self.clock.seconds, *found, len(plan.parts), len(parts))
-
-    def _written_by_spark(self, frame) -> list[Part]:  # type: ignore[no-untyped-def]
-        schema = self.table.schema
-        relaxed = replace(schema, columns=tuple(replace(c, nullable=True) for c in schema.columns))
-        shape = by_place(self.table.name, relaxed, len(schema.columns) + 1, [*schema.labels, KIND])
-        return write_by_spark(self.session, self.table, frame, shape).parts
-
 
 def merge_keyed(
     session: Session,
@@ -324,7 +264,7 @@ def merge_keyed(
 ) -> Merged:
     bound = _through_engine(bound, table)
     rows = source.flat_rows() if source.rows is not None and decides_times(session, bound, source) else None
-    merge = _Keyed(session, table, bound, strategy, evolved, clock, rows)
+    merge = KeyedMerge(session, table, bound, strategy, evolved, clock, rows)
     if rows is not None:
         try:
             columns = [(bound.names.target.flat(p), to_arrow(c.type)) for p, c in enumerate(bound.schema.columns)]
@@ -337,10 +277,12 @@ def merge_keyed(
             return merge.join(rows)
         except NeedsSpark:
             pass
+    from anabranch.commands.merge_into import keyed_by_spark
+
     pairs = key_pairs(bound, table.engine)
     if strategy.way.startswith("blind") and pairs is not None and not table.engine.nullable_key:
-        return merge.blind_by_spark(pairs, source)
-    return merge.by_spark(source)
+        return keyed_by_spark.blind(merge, pairs, source)
+    return keyed_by_spark.joined(merge, source)
 
 
 def _through_engine(bound: BoundMerge, table: OpenTable) -> BoundMerge:

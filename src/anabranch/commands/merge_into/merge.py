@@ -1,8 +1,8 @@
 """MERGE INTO: joins a source to a table and changes, adds and deletes rows by its clauses, as one commit.
 
 1. Columns that WITH SCHEMA EVOLUTION adds; then the clauses are bound and checked, before anything is read.
-2. The source is brought here if it is small (merge_source.py); an empty one does nothing.
-3. Append tables: merge_append.py. Keyed tables: merge_keyed.py. Both commit by merge_commit.py.
+2. The source is brought here if it is small (source.py); an empty one does nothing.
+3. Append tables: append.py. Keyed tables: keyed.py. Both commit by commit.py.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anabranch.commands.columns import ColumnSpec, define
-from anabranch.commands.merge_append import merge_append
-from anabranch.commands.merge_clauses import BoundMerge, bind, new_columns
-from anabranch.commands.merge_keyed import merge_keyed
-from anabranch.commands.merge_result import Clock, Merged
-from anabranch.commands.merge_source import Source, brought
-from anabranch.commands.merge_strategy import Strategy, pick
+from anabranch.commands.merge_into.append import merge_append
+from anabranch.commands.merge_into.clauses import BoundMerge, bind, new_columns
+from anabranch.commands.merge_into.keyed import merge_keyed
+from anabranch.commands.merge_into.result import Clock, Merged
+from anabranch.commands.merge_into.source import Source, brought
+from anabranch.commands.merge_into.strategy import Strategy, pick
 from anabranch.commands.session import OpenTable, Session
 from anabranch.model import evolve
 from anabranch.model.merge import MergeRequest

@@ -1,6 +1,6 @@
 """MERGE INTO's clauses on rows of this process: which rows meet, which clause acts, what becomes of them. Arrow only.
 
-Target and source are tables under flat names (merge_names.py). `meet` joins them by ON; `decide` lets the first clause
+Target and source are tables under flat names (names.py). `meet` joins them by ON; `decide` lets the first clause
 whose condition is true act on each row. A condition or a value is evaluated only for the rows that it is meant for, so
 one that would fail on others does not. Whatever Arrow cannot evaluate as Spark does raises NeedsSpark.
 """
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import expressions
-from anabranch.commands.merge_clauses import Action, BoundMerge, Pair
+from anabranch.commands.merge_into.clauses import Action, BoundMerge, Pair
 from anabranch.errors import NeedsSpark, SeveralMatches
 from anabranch.execution.shape import Shape
 from anabranch.keyed.key_columns import KeyColumns, key_columns

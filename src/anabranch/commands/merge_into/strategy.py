@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from anabranch.commands.merge_clauses import Action, BoundMerge, Pair
-from anabranch.commands.merge_names import read_by
+from anabranch.commands.merge_into.clauses import Action, BoundMerge, Pair
+from anabranch.commands.merge_into.names import read_by
 from anabranch.engines import EngineSpec
 from anabranch.errors import InvalidMerge, Refused
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.commands.merge_clauses import BoundMerge
-from anabranch.commands.merge_commit import Delta
-from anabranch.commands.merge_reach import decides_times, target_plan
-from anabranch.commands.merge_result import Clock
-from anabranch.commands.merge_source import Source
+from anabranch.commands.merge_into.clauses import BoundMerge
+from anabranch.commands.merge_into.commit import Delta
+from anabranch.commands.merge_into.reach import decides_times, target_plan
+from anabranch.commands.merge_into.result import Clock
+from anabranch.commands.merge_into.source import Source
 from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import SeveralMatches
 from anabranch.execution.plan import ScanPlan

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from anabranch.commands.merge_strategy import Strategy
+from anabranch.commands.merge_into.strategy import Strategy
 from anabranch.commands.result import Result
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from anabranch.commands.merge_clauses import BoundMerge, Pair
-from anabranch.commands.merge_rows import evaluated
+from anabranch.commands.merge_into.clauses import BoundMerge, Pair
+from anabranch.commands.merge_into.rows import evaluated
 from anabranch.errors import AnabranchError
 from anabranch.expressions import literal_sql, parse_expression
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from anabranch.branching.admit import Moved
-from anabranch.commands.merge_clauses import BoundMerge
-from anabranch.commands.merge_reach import flat_target, target_plan
-from anabranch.commands.merge_rows import meet
+from anabranch.commands.merge_into.clauses import BoundMerge
+from anabranch.commands.merge_into.reach import flat_target, target_plan
+from anabranch.commands.merge_into.rows import meet
 from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import CommitConflict, NeedsSpark
 from anabranch.execution.plan import TableView
