@@ -26,7 +26,7 @@ def pick(bound: BoundMerge, spec: EngineSpec | None, mode: str) -> Strategy:
     if spec is None:
         if mode == "copy-on-write":
             return Strategy("copy-on-write", "'merge.mode' is 'copy-on-write': parts with changed rows are rewritten")
-        return Strategy("dead rows", "an append table: old versions become dead rows, new ones a fresh part")
+        return Strategy("dead rows", _dead_rows(bound))
     check_keyed(bound, spec)
     pairs = key_pairs(bound, spec)
     if pairs is None:
@@ -39,6 +39,15 @@ def pick(bound: BoundMerge, spec: EngineSpec | None, mode: str) -> Strategy:
             return Strategy("blind upsert", "ON is the primary key and no clause needs target values: nothing is read")
         return Strategy("blind delete", "ON is the primary key and all matches are deleted: nothing is read")
     return Strategy("lookup", f"ON is the primary key: only the source's keys are looked up, because {why_not}")
+
+
+def _dead_rows(bound: BoundMerge) -> str:
+    verbs = {action.verb for action in bound.actions}
+    if verbs == {"insert"}:
+        return "an append table, only inserts: of the target, the columns of ON are read, and no row dies"
+    if verbs == {"delete"}:
+        return "an append table, only deletes: rows are found by the columns that clauses name, and become dead rows"
+    return "an append table: old versions become dead rows, new ones a fresh part"
 
 
 def key_pairs(bound: BoundMerge, spec: EngineSpec) -> tuple[Pair, ...] | None:
