@@ -48,9 +48,9 @@ def merge_append(
     clock: Clock,
 ) -> Merged:
     view = session.view(table)
-    rows = source.flat_rows() if source.rows is not None else None
+    rows = source.flat_rows() if source.rows is not None and decides_times(session, bound, source) else None
     try:
-        if rows is None or not decides_times(session, bound, source):
+        if rows is None:
             raise NeedsSpark("this source")
         delta, parts_read = _merged_here(session, table, view, bound, rows, strategy, clock)
     except NeedsSpark:

@@ -21,6 +21,9 @@ _NONDETERMINISTIC = frozenset(
     {"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id", "randstr",
      "input_file_name", "input_file_block_start", "input_file_block_length", "uniform", "sample"}
 )  # fmt: skip
+_UNITS = frozenset(
+    {"year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second", "millisecond", "microsecond"}
+)
 _AGGREGATES = frozenset({"any", "every", "some", "bool_and", "bool_or", "listagg", "string_agg", "try_sum", "try_avg"})
 
 
@@ -57,13 +60,20 @@ class Names:
     def flat(self, text: str, sees: Sequence[Side], place: str) -> str:
         """The text with flat names. `sees`: the sides that this clause may read; `place` is named in errors."""
         out, done = [], 0
-        for column in sorted(parse_expression(text).find_all(exp.Column), key=_start):
+        found = {_start(column, place): column for column in parse_expression(text).find_all(exp.Column)}
+        for start, column in sorted(found.items()):
             parts = [part.name for part in column.parts]
+            if self._is_unit(column, sees):
+                continue
             side, at, used = self._found(parts, sees, place)
-            pieces = column.parts
-            out += [text[done : _start(column)], side.flat(at)]
-            done = pieces[used - 1].meta["end"] + 1
+            out += [text[done:start], side.flat(at)]
+            done = column.parts[used - 1].meta["end"] + 1
         return "".join([*out, text[done:]])
+
+    def _is_unit(self, column: exp.Column, sees: Sequence[Side]) -> bool:
+        """DAY in timestampadd(DAY, 1, x) is no column, unless there is one of that name."""
+        inside = isinstance(column.parent, exp.Func) and len(column.parts) == 1
+        return inside and fold(column.name) in _UNITS and not any(side.places(column.name) for side in sees)
 
     def _found(self, parts: Sequence[str], sees: Sequence[Side], place: str) -> tuple[Side, int, int]:
         written = ".".join(parts)
@@ -100,8 +110,11 @@ class Names:
         return f"the column '{written}' does not exist. {tail}"
 
 
-def _start(column: exp.Column) -> int:
-    return int(column.parts[0].meta["start"])
+def _start(column: exp.Column, place: str) -> int:
+    found = column.parts[0].meta.get("start")
+    if found is None or "end" not in column.parts[-1].meta:
+        raise InvalidMerge(place, f"the column '{column.sql('spark')}' cannot be found in the text. Write it out.")
+    return int(found)
 
 
 def check_plain(text: str, place: str, *, condition: bool) -> None:

@@ -16,6 +16,7 @@ from anabranch.commands.merge_into.clauses import BoundMerge, Pair
 from anabranch.commands.merge_into.rows import evaluated
 from anabranch.errors import AnabranchError
 from anabranch.expressions import literal_sql, parse_expression
+from anabranch.storage.arrow_types import to_arrow
 
 LISTED = 256
 """So many values are listed one by one; of more, the range counts."""
@@ -34,14 +35,17 @@ def reach(
     if source is not None:
         found += [text for pair in bound.pairs if (text := _values(bound, pair, source, names)) is not None]
     for pair, (low, high) in zip(bound.pairs, ends, strict=False):
-        if _ordered(low.type) and not pair.null_safe:
+        if _says(bound, pair, low.type) and not pair.null_safe:
             found.append(_between(names[pair.target], low, high) if low.is_valid else "FALSE")
     return " AND ".join(f"({text})" for text in found) or None
 
 
-def _ordered(type_: pa.DataType) -> bool:
-    """Whether bounds say what a part can hold: not so for NaN, and not for nested values."""
-    return not (pa.types.is_nested(type_) or pa.types.is_floating(type_) or pa.types.is_null(type_))
+def _says(bound: BoundMerge, pair: Pair, type_: pa.DataType) -> bool:
+    """Whether values say what a part can hold: not so for NaN and nested values, nor across types that Spark casts."""
+    target = to_arrow(bound.schema.columns[pair.target].type)
+    if pa.types.is_nested(type_) or pa.types.is_floating(type_):
+        return False
+    return type_ == target or (pa.types.is_integer(type_) and pa.types.is_integer(target))
 
 
 def _between(name: str, low: pa.Scalar, high: pa.Scalar) -> str:
@@ -63,7 +67,7 @@ def _values(
         values = evaluated(pair.source, source)
     except AnabranchError:
         return None
-    if not _ordered(values.type) or (pair.null_safe and values.null_count):
+    if not _says(bound, pair, values.type) or (pair.null_safe and values.null_count):
         return None
     name = names[pair.target]
     values = pc.unique(values.combine_chunks()).drop_null()

@@ -21,7 +21,7 @@ from anabranch.storage.arrow_types import canonical, from_arrow
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MOST_ROWS, MOST_BYTES = 1 << 20, 256 << 20
+FIRST_ROWS, MOST_ROWS, MOST_BYTES = 4096, 1 << 20, 256 << 20
 """A frame of more rows, or more bytes, than that stays with Spark."""
 
 
@@ -67,12 +67,22 @@ def brought(source: Source) -> Iterator[Source]:
         return
     frame = source.frame.toDF(*[f"_s{place}" for place in range(len(source.columns))]).persist()
     try:
-        with spark_failures():
-            few = frame.limit(MOST_ROWS + 1).toArrow()
-        here = _here(source, few) if few.num_rows <= MOST_ROWS and few.nbytes <= MOST_BYTES else None
+        few = _few(frame)
+        here = None if few is None else _here(source, few)
         yield here or replace(source, frame=frame)
     finally:
         frame.unpersist()
+
+
+def _few(frame: DataFrame) -> pa.Table | None:
+    """All rows, if they are few. The first ones tell how wide rows are, so that what comes here is bounded in bytes."""
+    with spark_failures():
+        first = frame.limit(FIRST_ROWS).toArrow() if MOST_ROWS >= 0 else None
+        if first is None or first.num_rows < FIRST_ROWS:
+            return first
+        most = min(MOST_ROWS, MOST_BYTES * first.num_rows // max(first.nbytes, 1))
+        found = frame.limit(most + 1).toArrow()
+    return found if found.num_rows <= most else None
 
 
 def _here(source: Source, rows: pa.Table) -> Source | None:
