@@ -19,7 +19,7 @@ COLUMNS = "id BIGINT, g STRING, n INT"
 
 
 def rows(chance: random.Random, count: int, *, distinct: bool, nulls: bool) -> list[Row]:
-    ids: list[Any] = chance.sample(range(20), count) if distinct else [chance.randrange(20) for _ in range(count)]
+    ids: list[Any] = chance.sample(range(9), count) if distinct else [chance.randrange(9) for _ in range(count)]
     if nulls:
         ids = [None if chance.random() < 0.15 else id for id in ids]
     return [(id, chance.choice("abc"), chance.choice([None, 1, 2, 3, 4])) for id in ids]
@@ -115,8 +115,8 @@ def in_order(found: Any) -> list[Row]:
 
 def tell(lake: Lake, seed: int, *, keyed: bool, mode: str = "merge-on-read", by_spark: bool = False) -> None:
     chance = random.Random(seed)
-    target = rows(chance, chance.randrange(12), distinct=keyed, nulls=not keyed)
-    source = rows(chance, chance.randrange(8), distinct=chance.random() < 0.8, nulls=not keyed)
+    target = rows(chance, chance.randrange(10), distinct=keyed, nulls=not keyed)
+    source = rows(chance, chance.randrange(8), distinct=chance.random() < 0.7, nulls=not keyed)
     on = chance.choice(sorted(ON))
     chosen = clauses(chance, keyed=keyed, on=on)
     text = statement(on, chosen)
