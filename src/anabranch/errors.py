@@ -6,6 +6,7 @@ AnabranchError
 │   ├── CatalogUnreachable
 │   └── CatalogVersionError  the catalog's own schema is newer than this release
 ├── SqlError                 text that does not parse, with its position
+├── InvalidMerge             a MERGE INTO whose clause cannot mean what it says
 ├── NotFound                 a name that nothing has; offers the nearest one that something has
 ├── AlreadyExists            a name that is taken
 ├── InvalidName              a name that is reserved, empty or too long
@@ -18,6 +19,7 @@ AnabranchError
 │   ├── TypeMismatch
 │   ├── ValueOutOfRange      overflow: never a wrap
 │   ├── NullViolation        NULL into NOT NULL
+│   ├── SeveralMatches       MERGE INTO: several source rows for one target row
 │   ├── KindRefused          a row of a kind that is unknown, or that the merge engine does not take
 │   └── ColumnMismatch       missing or extra columns
 ├── ExpressionError          an expression that cannot be evaluated, or is not boolean where it must be
@@ -90,6 +92,14 @@ class SqlError(AnabranchError):
             column = position - start
             message = f"{message} (line {line}, column {column + 1})\n  {shown}\n  {' ' * column}^"
         super().__init__(message)
+
+
+class InvalidMerge(AnabranchError):
+    """A MERGE INTO whose clause cannot mean what it says; `place` names the clause."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(f"MERGE INTO, {place}: {why}")
+        self.place = place
 
 
 class NotFound(AnabranchError):
@@ -167,6 +177,16 @@ class NullViolation(DataError):
         super().__init__(
             f"column {quoted(column)} of {quoted(table)} is NOT NULL, but the data holds NULL{count}. "
             "Give a value, or DROP NOT NULL first."
+        )
+
+
+class SeveralMatches(DataError):
+    def __init__(self, table: str, rows: int, shown: str = "") -> None:
+        count = "1 row" if rows == 1 else f"{rows:,} rows"
+        example = f", for example where {shown}" if shown else ""
+        super().__init__(
+            f"MERGE INTO: {count} of {quoted(table)} matched by ON with more than one source row{example}. "
+            "Make the source's rows unique by the columns of ON, or ON more selective. Nothing was written."
         )
 
 

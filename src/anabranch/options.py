@@ -70,6 +70,12 @@ TABLE_OPTIONS: dict[str, Option] = {
         ),
         Option("sort-engine", "vectorized", "How runs are merged.", ("vectorized", "loser-tree", "min-heap")),
         Option("merge.detect", "file", "What a branch merge compares: files, rows or cells.", ("file", "row", "cell")),
+        Option(
+            "merge.mode",
+            "merge-on-read",
+            "What MERGE INTO does with parts whose rows it changes: hide the rows, or rewrite the parts.",
+            ("merge-on-read", "copy-on-write"),
+        ),
         Option("merge.on-conflict", "fail", "Which side a conflict of rows goes to.", ("fail", "ours", "theirs")),
         Option(
             "merge-engine",

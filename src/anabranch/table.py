@@ -15,6 +15,7 @@ from anabranch.execution.plan import ScanPlan, plan_scan
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import read_batches, read_table
 from anabranch.execution.shape import by_name
+from anabranch.merge_builder import MergeBuilder, on_columns
 from anabranch.model.evolve import Place
 from anabranch.model.history import Commit
 from anabranch.model.names import qualified
@@ -180,6 +181,13 @@ class Table:
         pairs = tuple((declare.column_path(label), declare.sql_text(value)) for label, value in set.items())
         statement = s.Update(Name(self._names), pairs, where=where)
         return run_rows.run_update(self._session, statement, None, {}).collect()[0][0]
+
+    def merge(self, source: Any, on: str | Sequence[str], *, alias: str = "t", source_alias: str = "s") -> MergeBuilder:
+        """A MERGE INTO this table: add clauses, then `execute()`. `source`: Arrow, pandas, polars, dicts, or a Spark
+        DataFrame; `on`: a SQL condition on `t` and `s`, or a list of columns that are equal in both."""
+        self._writable()
+        aliases = (alias, source_alias)
+        return MergeBuilder(self._session, self._names, source, on_columns(on, aliases), aliases)
 
     @rerun
     def truncate(self, partition: Mapping[str, Any] | None = None) -> None:

@@ -43,7 +43,7 @@ def upsert_arrow(
     """Rows of this process: no Spark. The number of rows that were given."""
     shaped = pa.concat_tables([shape.apply(piece) for piece in data])
     rows = reduced(shaped, table.schema, table.engine)
-    parts = _written(session, table, rows)
+    parts = write_records(session, table, rows)
     commit_rows(session, table, parts, overwrite, shaped.num_rows)
     flushed(session, table)
     return shaped.num_rows
@@ -56,7 +56,8 @@ def flushed(session: Session, table: OpenTable) -> None:
     session.shared.compactor.flushed(session, table)
 
 
-def _written(session: Session, table: OpenTable, rows: pa.Table) -> list[Part]:
+def write_records(session: Session, table: OpenTable, rows: pa.Table) -> list[Part]:
+    """Parts of rows by physical names that are reduced and sorted already."""
     if not rows.num_rows:
         return []
     slots = lambda: session.next_slot(table.id)  # noqa: E731
@@ -84,7 +85,7 @@ def delete_keys(session: Session, table: OpenTable, where: Predicate | None, by_
         return _by_spark(session, table, by_spark(), delete_shape(table), Mark(DELETE), "delete", where)
     if rows.num_rows:
         found = _filled(rows, table).append_column(KIND, pa.array(np.full(rows.num_rows, DELETE, np.int8)))
-        parts = _written(session, table, sorted_rows(by_physical(found, table.schema), spec))
+        parts = write_records(session, table, sorted_rows(by_physical(found, table.schema), spec))
         _commit(session, table, parts, "delete", rows.num_rows, where)
     return rows.num_rows
 
@@ -142,7 +143,7 @@ def update_keys(
         rows = by_physical(rows, table.schema)
         if spec.engine != "deduplicate":
             rows = _setting(rows, fields)
-        parts = _written(session, table, sorted_rows(rows, spec))
+        parts = write_records(session, table, sorted_rows(rows, spec))
         _commit(session, table, parts, "update", rows.num_rows, where)
     return rows.num_rows
 

@@ -252,9 +252,9 @@ class Session:
             changes=tuple(changes),
             **written,
         )
-        return self.catalog.commit(request, admit or self._admit)
+        return self.catalog.commit(request, admit or self.admit)
 
-    def _admit(self, request: CommitRequest, moved: Moved) -> None:
+    def admit(self, request: CommitRequest, moved: Moved) -> None:
         """Runs while the head is locked, so what it reads is what the commit will stand on."""
         head = Position(self.branch_id, moved[-1][0].version) if moved else request.base
         admit(request, moved, lambda table_id: self.catalog.deltas(head, table_id, request.base.version))

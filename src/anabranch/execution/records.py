@@ -19,7 +19,7 @@ from anabranch.keyed.keys import search
 from anabranch.keyed.lookup import plan
 from anabranch.keyed.standing import has_kinds, keys_now
 from anabranch.model.part import Part, row_groups
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 from anabranch.storage.arrow_types import arrow_schema
 from anabranch.storage.files import Files
 from anabranch.storage.parquet import open_part, read_groups, read_part
@@ -34,15 +34,61 @@ _READERS = 4
 
 def rows_of(view: TableView, parts: Sequence[Part], keys: KeyColumns, spec: EngineSpec) -> pa.Table:
     """The rows of some keys (sorted, distinct), one a key that is there, by physical names and in the order of keys."""
-    return combined(view, parts, places_of(view, parts, keys, spec), spec)
+    probes = _probes(view, parts, keys)
+    with ThreadPoolExecutor(_READERS) as pool:
+        found = pool.map(lambda at: (at, _records(view, parts[at], probes[at], keys, spec)), probes)
+        pieces = {at: rows for at, rows in found if rows is not None}
+    return _met(view, list(pieces.values()), list(pieces), spec)
+
+
+def _probes(view: TableView, parts: Sequence[Part], keys: KeyColumns) -> dict[int, list[int]]:
+    """Place of a part -> the row groups of it that can hold one of the keys."""
+    probes: dict[int, list[int]] = {}
+    for probe in plan(keys, [keys_now(part, view.schema, view.written) for part in parts]):
+        probes.setdefault(probe.part, []).append(probe.row_group)
+    return probes
+
+
+def _records(view: TableView, part: Part, groups: Sequence[int], keys: KeyColumns, spec: EngineSpec) -> pa.Table | None:
+    """The records of these keys in one pass: other columns are read only of row groups whose key columns hold one."""
+    written = view.written[part.schema_id]
+    key = stored(_key(view, spec), written)
+    names, marks = _names(view, part)
+    others = [name for name in (*names, *marks) if name not in key]
+    file = open_part(view.files, part, view.name)
+    pieces = []
+    for group in groups:
+        held = file.read_row_group(group, columns=key, use_threads=False)
+        at = pa.array(_hits(view, held, written, keys, spec))
+        if not len(at):
+            continue
+        rows = held.take(at)
+        if others:
+            more = file.read_row_group(group, columns=others, use_threads=False).take(at)
+            rows = pa.table([*rows.columns, *more.columns], names=[*rows.column_names, *more.column_names])
+        pieces.append(rows)
+    return _seen(view, part, pa.concat_tables(pieces)) if pieces else None
+
+
+def _key(view: TableView, spec: EngineSpec) -> list[Column]:
+    return [column for name in spec.key if (column := view.schema.physical(name)) is not None]
+
+
+def _hits(view: TableView, held: pa.Table, written: Schema, keys: KeyColumns, spec: EngineSpec) -> np.ndarray:
+    """Where in some rows, sorted by key, these keys stand."""
+    columns = _key(view, spec)
+    rows = project(held, columns, written)
+    here = key_columns([rows.column(column.label) for column in columns], nullable=spec.nullable_key)
+    left = search(here, keys, "left")
+    counts = search(here, keys, "right") - left
+    before = np.cumsum(counts) - counts
+    return np.arange(counts.sum()) + np.repeat(left - before, counts)
 
 
 def places_of(view: TableView, parts: Sequence[Part], keys: KeyColumns, spec: EngineSpec) -> dict[int, BitMap]:
     """Where the records of these keys stand, by slot; `parts` are searched by the catalog's bounds, then by their key
     columns."""
-    probes: dict[int, list[int]] = {}
-    for probe in plan(keys, [keys_now(part, view.schema, view.written) for part in parts]):
-        probes.setdefault(probe.part, []).append(probe.row_group)
+    probes = _probes(view, parts, keys)
 
     def found(at: int) -> tuple[int, np.ndarray]:
         return parts[at].slot, _positions(view, parts[at], probes[at], keys, spec)
@@ -52,30 +98,29 @@ def places_of(view: TableView, parts: Sequence[Part], keys: KeyColumns, spec: En
 
 
 def _positions(view: TableView, part: Part, groups: Sequence[int], keys: KeyColumns, spec: EngineSpec) -> np.ndarray:
-    columns = [column for name in spec.key if (column := view.schema.physical(name)) is not None]
     written = view.written[part.schema_id]
-    file = open_part(view.files, part, view.name, names := stored(columns, written))
+    file = open_part(view.files, part, view.name, names := stored(_key(view, spec), written))
     firsts = np.cumsum([0, *row_groups(part)])
     found = []
     for group in groups:
-        rows = project(file.read_row_group(group, columns=names, use_threads=False), columns, written)
-        here = key_columns([rows.column(column.label) for column in columns], nullable=spec.nullable_key)
-        left = search(here, keys, "left")
-        counts = search(here, keys, "right") - left
-        before = np.cumsum(counts) - counts
-        found.append(firsts[group] + np.arange(counts.sum()) + np.repeat(left - before, counts))
+        held = file.read_row_group(group, columns=names, use_threads=False)
+        found.append(firsts[group] + _hits(view, held, written, keys, spec))
     return np.concatenate(found)
 
 
 def combined(view: TableView, parts: Sequence[Part], places: Mapping[int, BitMap], spec: EngineSpec) -> pa.Table:
     """The records that stand at these places, brought together by the engine; they are all that their keys have."""
-    ages = {part.slot: age for age, part in enumerate(parts)}
-    asked = [part for part in parts if part.slot in places]
+    ages = [age for age, part in enumerate(parts) if part.slot in places]
     with ThreadPoolExecutor(_READERS) as pool:
-        pieces = list(pool.map(lambda part: rows_at(view, part, places[part.slot]), asked))
+        pieces = list(pool.map(lambda age: rows_at(view, parts[age], places[parts[age].slot]), ages))
+    return _met(view, pieces, ages, spec)
+
+
+def _met(view: TableView, pieces: Sequence[pa.Table], ages: Sequence[int], spec: EngineSpec) -> pa.Table:
+    """Records of several parts as one row a key; `ages` says in which order the parts arrived."""
     if not pieces:
         return by_physical(arrow_schema(view.schema.columns).empty_table(), view.schema)
-    age = np.concatenate([np.full(len(rows), ages[part.slot]) for part, rows in zip(asked, pieces, strict=True)])
+    age = np.concatenate([np.full(len(rows), age) for age, rows in zip(ages, pieces, strict=True)])
     rows = joined(pieces)
     rows = rows.take(pa.array(sort_order(rows, spec, age=age)))
     return reduce(rows, segment_starts(rows, spec.key), spec, Reach.ALL).rows

@@ -11,9 +11,9 @@ says so, and the job runs again with more. What a failed job wrote is removed.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -93,20 +93,41 @@ def run_job(
     gathered: DataFrame, to: Destination, reserve: Reserve, tasks: int, kernel: Callable[[Slots], Kernel]
 ) -> Report:
     """Tasks write the parts of their rows; the rows of a partition are in one task. All parts or none."""
+    layers = (PARTS_A_TASK, MANY_PARTS_A_TASK) if to.schema.partitioned_by else (1,)
+    return run_tasks(gathered, to, reserve, tasks, layers, kernel, _received)
+
+
+class _Said(Protocol):
+    too_few_slots: bool
+
+
+Said = TypeVar("Said", bound=_Said)
+
+
+def run_tasks(
+    gathered: DataFrame,
+    to: Destination,
+    reserve: Reserve,
+    tasks: int,
+    layers: Sequence[int],
+    kernel: Callable[[Slots], Kernel],
+    received: Callable[[pa.Table], Said],
+) -> Said:
+    """The same for reports of any kind; `layers`: how many parts a task may write, and what is tried after that."""
     # By place: names with dots, which a query without aliases makes, are no names to mapInArrow.
     gathered = gathered.toDF(*[f"c{place}" for place in range(len(gathered.columns))])
-    for layers in (PARTS_A_TASK, MANY_PARTS_A_TASK) if to.schema.partitioned_by else (1,):
-        slots = reserve(tasks, layers)
+    for most in layers:
+        slots = reserve(tasks, most)
         try:
             with spark_failures(), temporarily(gathered.sparkSession, _BATCH, _ROWS_A_BATCH):
-                report = _received(gathered.mapInArrow(kernel(slots), REPORT).toArrow())
+                report = received(gathered.mapInArrow(kernel(slots), REPORT).toArrow())
         except BaseException:
             to.files.discard_slots(slots.first, slots.end)
             raise
         if not report.too_few_slots:
             return report
         to.files.discard_slots(slots.first, slots.end)
-    raise StorageError(f"one task has rows of more than {layers} partitions. Write fewer partitions at a time.")
+    raise StorageError(f"one task has rows of more than {most} partitions. Write fewer partitions at a time.")
 
 
 def dead_frame(frame: DataFrame, most: int) -> Report:

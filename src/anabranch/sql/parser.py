@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from anabranch.errors import SqlError, nearest
-from anabranch.sql import alter, branches, databases, lakes, merging, rows, show, tables
+from anabranch.sql import alter, branches, databases, lakes, merge_into, merging, rows, show, tables
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.statements import Explain, Statement
 from anabranch.sql.tokens import Kind
@@ -92,6 +92,8 @@ STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "INSERT OVERWRITE": rows.insert_overwrite,
     "DELETE FROM": rows.delete,
     "UPDATE": rows.update,
+    "MERGE INTO": merge_into.merge_into,
+    "MERGE WITH SCHEMA EVOLUTION INTO": merge_into.merge_with_evolution,
     "SELECT": rows.query,
     "WITH": rows.query,
     "VALUES": rows.query,
@@ -135,7 +137,6 @@ STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
 _LONGEST_FIRST = sorted(STATEMENTS, key=lambda phrase: -len(phrase.split()))
 
 LATER = (
-    "MERGE INTO",
     "BEGIN",
     "COMMIT",
     "ROLLBACK",

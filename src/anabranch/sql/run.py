@@ -14,7 +14,7 @@ from anabranch.commands.session import OpenTable, Ref, Session, as_ref, rerun
 from anabranch.commands.tables import TableSpec
 from anabranch.errors import Refused, SqlError
 from anabranch.model.types import parse_type
-from anabranch.sql import run_merging, run_rows
+from anabranch.sql import run_merge, run_merging, run_rows
 from anabranch.sql import statements as s
 from anabranch.sql.bind import bind
 from anabranch.sql.frames import micros, open_use, plans_of, position_ref, run_query
@@ -290,6 +290,8 @@ def _restore_branch(session: Session, x: s.RestoreBranch) -> Result:
 def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Result:
     """What a statement would read. EXTENDED starts Spark, and adds the writer of an INSERT and Spark's own plan."""
     inner, at = x.statement, None
+    if isinstance(inner, s.MergeInto):
+        return run_merge.explain_merge(session, inner, args, frames)
     if isinstance(inner, s.Query):
         text = inner.text
     elif isinstance(inner, s.Insert) and isinstance(inner.source, str):
@@ -383,6 +385,7 @@ _WITH_DATA: dict[type, Callable[[Session, Any, Any, Frames], Result]] = {
     s.Insert: run_rows.run_insert,
     s.Delete: run_rows.run_delete,
     s.Update: run_rows.run_update,
+    s.MergeInto: run_merge.run_merge,
     s.Explain: _explain,
 }
 """Statements that may hold a query, and so take arguments and frames."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from anabranch.model.evolve import Place
+from anabranch.model.merge import Clause
 from anabranch.sql.refs import Name
 
 Path = tuple[str, ...]
@@ -297,6 +298,31 @@ class Update(Statement):
     assignments: tuple[tuple[Path, str | Default], ...]
     alias: str | None = None
     where: str | None = None
+
+
+@dataclass(frozen=True)
+class MergeSource:
+    """What follows USING: `text` with its alias. `names` is what expressions may call it; `labels` its listed columns.
+
+    At most one of `table`, `frame` (the name in braces) and `values` is given; none of them is a query or a function.
+    """
+
+    text: str
+    names: tuple[str, ...] = ()
+    table: Name | None = None
+    frame: str | None = None
+    values: Values | None = None
+    labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class MergeInto(Statement):
+    name: Name
+    source: MergeSource
+    on: str
+    clauses: tuple[Clause, ...]
+    alias: str | None = None
+    evolves: bool = False
 
 
 # Branches, tags, history

@@ -1,0 +1,319 @@
+"""MERGE INTO on Spark, over frames with flat column names.
+
+`matches` is one broadcast join that brings the ids of the target rows that meet a small source, and nothing else
+happens on Spark. `merge_frame` is for what this process should not do: one join brings both sides together, the first
+clause whose condition is true chooses what becomes of a row, and tasks write new versions, new rows and the ids of
+dead ones. Both evaluate the source once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+
+from anabranch.errors import NeedsSpark
+from anabranch.execution.failures import spark_failures
+from anabranch.execution.file_columns import checked_cast
+from anabranch.execution.shape import Shape, assigned
+from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
+from anabranch.execution.spark_types import from_spark, label_schema
+from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, shuffled_tasks, task_slots
+from anabranch.execution.writer import PartsWriter
+from anabranch.model.part import Part
+from anabranch.model.schema import Column
+from anabranch.storage.arrow_types import to_arrow
+from anabranch.storage.parquet import ORIGIN, ROW_ID, Destination
+from anabranch.storage.row_ids import by_slot, united
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+SOURCE_ROW = "_source_row"
+THERE, RULE = "_there", "_rule"
+NO_RULE = -1
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A clause over flat columns; `values` has a text for every column of the table, none for a delete."""
+
+    kind: str
+    verb: str
+    condition: str | None
+    values: tuple[str, ...] = ()
+
+
+@dataclass
+class MergeReport:
+    """What a task, or the whole job, did. `matched`: target rows that met a source row; `pairs`: how often."""
+
+    updates: list[Part] = field(default_factory=list)
+    inserts: list[Part] = field(default_factory=list)
+    updated: dict[int, BitMap] = field(default_factory=dict)
+    deleted: dict[int, BitMap] = field(default_factory=dict)
+    matched: dict[int, BitMap] = field(default_factory=dict)
+    pairs: int = 0
+    inserted: int = 0
+    too_few_slots: bool = False
+
+    @property
+    def matched_twice(self) -> int:
+        return self.pairs - sum(map(len, self.matched.values()))
+
+
+def matches(spark: SparkSession, target: DataFrame, source: pa.Table, on: str, *, outer: bool) -> pa.Table:
+    """The target's rows that meet a source row, with its number; `outer`: also those that meet none, with NULL."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        small = F.broadcast(_numbered(spark, source))
+        joined = target.join(small, F.expr(on), "left" if outer else "inner")
+        return joined.select(*[quoted(name) for name in target.columns], SOURCE_ROW).toArrow()
+
+
+def matched_rows(spark: SparkSession, target: DataFrame, source: pa.Table, on: str) -> np.ndarray:
+    """The numbers of the source's rows that meet a target row, each once."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        joined = target.join(F.broadcast(_numbered(spark, source)), F.expr(on))
+        found: np.ndarray = joined.select(SOURCE_ROW).distinct().toArrow().column(0).to_numpy()
+    return found
+
+
+def _numbered(spark: SparkSession, source: pa.Table) -> DataFrame:
+    return spark.createDataFrame(source.append_column(SOURCE_ROW, pa.array(np.arange(source.num_rows))))
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def ruled(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) -> DataFrame:
+    """Both sides joined as far as the rules need it, and which rule acts on each row.
+
+    Rows that matched and on which none acts are kept: whether a target row matched twice is asked of all matches.
+    """
+    from pyspark.sql import functions as F
+
+    kinds = {rule.kind for rule in rules}
+    joined = _shorter(target, source, on, rules)
+    if joined is None:
+        joined = _joined(target, source, on, kinds)
+    return joined.withColumn(RULE, _chosen(rules)).where(F.col(RULE).isNotNull())
+
+
+def _shorter(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) -> DataFrame | None:
+    """Only inserts: the source rows that meet nothing. A lone DELETE: the target rows that meet something."""
+    from pyspark.sql import functions as F
+
+    condition = F.expr(on)
+    if all(rule.kind == "not matched" for rule in rules):
+        alone = source.join(target, condition, "left_anti").withColumn(THERE, F.lit(True))
+        nothing = F.lit(None).cast("long")
+        return alone.withColumn(ROW_ID, nothing).withColumn(ORIGIN, nothing)
+    if len(rules) == 1 and (rules[0].kind, rules[0].verb, rules[0].condition) == ("matched", "delete", None):
+        return target.join(source, condition, "left_semi").withColumn(THERE, F.lit(True))
+    return None
+
+
+def _joined(target: DataFrame, source: DataFrame, on: str, kinds: Collection[str]) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    left, right = "not matched by source" in kinds, "not matched" in kinds
+    how = "full" if left and right else "left" if left else "right" if right else "inner"
+    marked = source.withColumn(THERE, F.lit(True))
+    return target.join(marked, F.expr(on), how)
+
+
+def _chosen(rules: Sequence[Rule]) -> SparkColumn:
+    """The number of the first rule that acts on a row; NULL: none, and it did not match."""
+    from pyspark.sql import functions as F
+
+    has_target, has_source = F.col(ROW_ID).isNotNull(), F.col(THERE).isNotNull()
+    of_kind = {
+        "matched": has_target & has_source,
+        "not matched": ~has_target,
+        "not matched by source": ~has_source,
+    }
+    chosen = F.lit(None).cast("int")
+    for number, rule in reversed([*enumerate(rules)]):
+        condition = of_kind[rule.kind]
+        if rule.condition is not None:
+            condition = condition & F.coalesce(F.expr(rule.condition).cast("boolean"), F.lit(False))
+        chosen = F.when(condition, F.lit(number)).otherwise(chosen)
+    return F.when(chosen.isNull() & of_kind["matched"], F.lit(NO_RULE)).otherwise(chosen)
+
+
+def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) -> list[SparkColumn]:
+    """The new rows' columns, of the table's types; NULL where nothing is written."""
+    from pyspark.sql import functions as F
+
+    texts = list(dict.fromkeys(text for rule in rules for text in rule.values))
+    types = [type_ for _, type_ in from_spark(frame.select(*map(F.expr, texts)).schema, lenient=True)] if texts else []
+    known = dict(zip(texts, types, strict=True))
+    made = []
+    for place, column in enumerate(columns):
+        target = label_schema((column,)).fields[0].dataType
+        value = F.lit(None).cast(target)
+        for number, rule in enumerate(rules):
+            if rule.values:
+                text = rule.values[place]
+                value = F.when(F.col(RULE) == number, _stored(F.expr(text), known[text], column, target)).otherwise(
+                    value
+                )
+        made.append(value.alias(f"_c{place}"))
+    return made
+
+
+def _stored(value: SparkColumn, type_: Any, column: Column, target: Any) -> SparkColumn:
+    """By Spark's rules of store assignment, refused before a job starts where types do not go together."""
+    if type_ is not None and str(type_) == str(column.type):
+        return value.cast(target)
+    empty = pa.chunked_array([pa.array([], pa.null() if type_ is None else to_arrow(type_))])
+    try:
+        assigned(empty, column)
+    except NeedsSpark:
+        return checked_cast(value, column, target)
+    return (
+        value.cast(target)
+        if type_ is None or pa.types.is_nested(to_arrow(type_))
+        else checked_cast(value, column, target)
+    )
+
+
+def merge_frame(
+    target: DataFrame,
+    source: DataFrame,
+    on: str,
+    rules: Sequence[Rule],
+    to: Destination,
+    shape: Shape,
+    reserve: Reserve,
+) -> MergeReport:
+    """The whole MERGE of an append table. `target` has `_row_id` and `_origin`."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        frame = ruled(target, source, on, rules)
+        rows = frame.select(*outcome(frame, rules, shape.schema.columns), F.col(RULE), F.col(ROW_ID), F.col(ORIGIN))
+        tasks, layers = MAX_TASKS, (2,)
+        gathered = rows.coalesce(tasks)
+        if shape.schema.partitioned_by:
+            places = [shape.schema.columns.index(column) for column in shape.schema.partition_columns]
+            keys = [f"_c{place}" for place in places]
+            gathered, tasks = rows.repartition(*keys).sortWithinPartitions(*keys), shuffled_tasks(rows)
+            layers = (128, 8192)  # type: ignore[assignment]
+    verbs = tuple(rule.verb for rule in rules)
+    matched = tuple(rule.kind == "matched" for rule in rules)
+    kernel = lambda slots: _Task(to, shape, slots, verbs, matched).__call__  # noqa: E731
+    return run_tasks(gathered, to, reserve, tasks, layers, kernel, _received)
+
+
+def ranges(source: DataFrame, texts: Sequence[str]) -> list[tuple[pa.Scalar, pa.Scalar]]:
+    """The smallest and the largest value of each text over the source; it should be kept by Spark."""
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        wanted = [of(F.expr(text)).alias(f"{name}{place}")
+                  for place, text in enumerate(texts) for name, of in (("low", F.min), ("high", F.max))]  # fmt: skip
+        found = source.agg(*wanted).toArrow()
+    return [(found.column(2 * place)[0], found.column(2 * place + 1)[0]) for place in range(len(texts))]
+
+
+def _received(table: pa.Table) -> MergeReport:
+    reports: list[MergeReport] = [pickle.loads(data.as_py()) for data in table.column(0)]
+    whole = MergeReport(
+        updated=united(report.updated for report in reports),
+        deleted=united(report.deleted for report in reports),
+        matched=united(report.matched for report in reports),
+        pairs=sum(report.pairs for report in reports),
+        inserted=sum(report.inserted for report in reports),
+        too_few_slots=any(report.too_few_slots for report in reports),
+    )
+    whole.updates = reduce(list.__add__, (report.updates for report in reports), [])
+    whole.inserts = reduce(list.__add__, (report.inserts for report in reports), [])
+    return whole
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Writes new versions and new rows apart: the law knows updates and inserts by their parts."""
+
+    to: Destination
+    shape: Shape
+    slots: Slots
+    verbs: tuple[str, ...]
+    matched: tuple[bool, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        next_slot = task_slots(self.slots)
+        updates = PartsWriter(self.to, next_slot, has_origin=True)
+        inserts = PartsWriter(self.to, next_slot)
+        report, ids = MergeReport(), _Ids()
+        try:
+            for batch in batches:
+                self._write(pa.Table.from_batches([batch]), updates, inserts, report, ids)
+            report.updates, report.inserts = updates.close(), inserts.close()
+        except BaseException as error:
+            updates.abort()
+            inserts.abort()
+            if not isinstance(error, SlotsUsedUp):
+                raise
+            yield _sent(MergeReport(too_few_slots=True))
+            return
+        ids.into(report)
+        yield _sent(report)
+
+    def _write(
+        self, data: pa.Table, updates: PartsWriter, inserts: PartsWriter, report: MergeReport, ids: _Ids
+    ) -> None:
+        *_, rules, row_ids, origins = data.columns
+        rule = rules.to_numpy()
+        for number, verb in enumerate(self.verbs):
+            here = rule == number
+            if not here.any():
+                continue
+            mask = pa.array(here)
+            if verb == "insert":
+                rows = self.shape.apply(data.filter(mask))
+                report.inserted += rows.num_rows
+                inserts.write(rows)
+                continue
+            found = row_ids.filter(mask).to_numpy()
+            (ids.deleted if verb == "delete" else ids.updated).append(found)
+            if self.matched[number]:
+                ids.matched.append(found)
+            if verb == "update":
+                rows = self.shape.apply(data.filter(mask))
+                updates.write(rows.append_column(ORIGIN, origins.filter(mask)))
+        idle = rule == NO_RULE
+        if idle.any():
+            ids.matched.append(row_ids.filter(pa.array(idle)).to_numpy())
+
+
+@dataclass
+class _Ids:
+    updated: list[np.ndarray] = field(default_factory=list)
+    deleted: list[np.ndarray] = field(default_factory=list)
+    matched: list[np.ndarray] = field(default_factory=list)
+
+    def into(self, report: MergeReport) -> None:
+        report.updated, report.deleted, report.matched = map(_slots, (self.updated, self.deleted, self.matched))
+        report.pairs = sum(map(len, self.matched))
+
+
+def _slots(ids: Sequence[np.ndarray]) -> dict[int, BitMap]:
+    return by_slot(np.concatenate(ids)) if ids else {}
+
+
+def _sent(report: MergeReport) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([pickle.dumps(report)], pa.binary())], names=["report"])

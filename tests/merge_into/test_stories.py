@@ -1,0 +1,283 @@
+"""MERGE INTO as users tell it: by SQL and by the builder, on tables, branches and sources of all kinds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from anabranch.commands.merge_into import source as merge_source
+from anabranch.errors import Refused
+from anabranch.lake import Lake
+from tests.stories.telling import labels, rows, told
+
+UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+
+
+@pytest.fixture
+def table(lake: Lake) -> Lake:
+    told(
+        lake,
+        "CREATE TABLE d.t (id BIGINT NOT NULL, v STRING DEFAULT 'none', n INT)",
+        "INSERT INTO d.t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)",
+    )
+    return lake
+
+
+@pytest.fixture
+def keyed(lake: Lake) -> Lake:
+    told(
+        lake,
+        "CREATE TABLE d.t (id BIGINT NOT NULL, v STRING, n INT, PRIMARY KEY (id))",
+        "INSERT INTO d.t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)",
+    )
+    return lake
+
+
+def without_data(lake: Lake, folder: Path) -> None:
+    """Nothing of the tables can be read any more."""
+    for path in (folder / "lake" / "data").rglob("*.parquet"):
+        path.unlink()
+
+
+# --- the builder and its sources --------------------------------------------------------------------------------------
+
+
+def test_the_builder(table: Lake) -> None:
+    result = (
+        table.table("d.t")
+        .merge([{"id": 2, "v": "B"}, {"id": 9, "v": "new"}, {"id": 3, "v": None}], on="t.id = s.id")
+        .when_matched("s.v IS NULL").delete()
+        .when_matched().update({"v": "s.v", "n": 20})
+        .when_not_matched().insert({"id": "s.id", "n": "s.id + 1", "v": "DEFAULT"})
+        .when_not_matched_by_source("t.n = 1").update({"n": "t.n * 10"})
+        .execute()
+    )  # fmt: skip
+    assert rows(table, "d.t") == [(1, "a", 10), (2, "B", 20), (9, "none", 10)]
+    (row,) = result.collect()
+    assert (row.rows_inserted, row.rows_updated, row.rows_deleted) == (1, 2, 1)
+    assert row.strategy == "dead rows"
+    assert {"join", "write", "commit"} <= set(row.seconds)
+    assert table.table("d.t").history()[0].operation == "MERGE INTO"
+
+
+def test_columns_in_common_and_all_columns(table: Lake) -> None:
+    source = pa.table({"id": [3, 4], "v": ["x", "y"], "n": pa.array([7, 8], pa.int32())})
+    table.table("d.t").merge(source, on=["id"]).when_matched().update("*").when_not_matched().insert("*").execute()
+    assert rows(table, "d.t") == [(1, "a", 1), (2, "b", 2), (3, "x", 7), (4, "y", 8)]
+
+
+def test_what_the_builder_refuses(table: Lake) -> None:
+    merge = table.table("d.t").merge([{"id": 1}], on=["id"])
+    with pytest.raises(Refused, match="needs a clause"):
+        merge.execute()
+    with pytest.raises(Refused, match="cannot insert"):
+        merge.when_matched().insert("*")
+    with pytest.raises(Refused, match="cannot update: there is no target row"):
+        merge.when_not_matched().update("*")
+    with pytest.raises(Refused, match="no source row here"):
+        merge.when_not_matched_by_source().update("*")
+    with pytest.raises(Refused, match="past version"):
+        table.table("d.t", version=table.version).merge([], on=["id"])
+
+
+def test_sources_of_other_branches_and_versions(table: Lake) -> None:
+    told(table, "CREATE BRANCH dev", "UPDATE d.t@dev SET v = 'dev' WHERE id < 3", "DELETE FROM d.t WHERE id = 1")
+    told(table, f"MERGE INTO d.t USING d.t@dev AS s ON t.id = s.id {UPSERT}")
+    assert rows(table, "d.t") == [(1, "dev", 1), (2, "dev", 2), (3, "c", 3)]
+    told(table, "MERGE INTO d.t@dev AS t USING d.t AS s ON t.id = s.id AND t.id = 3 WHEN MATCHED THEN DELETE")
+    assert rows(table.on("dev"), "d.t") == [(1, "dev", 1), (2, "dev", 2)]
+
+
+def test_arguments(table: Lake) -> None:
+    table.sql(
+        "MERGE INTO d.t USING VALUES (:id) AS s(id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = :v",
+        {"id": 2, "v": "it's"},
+    )
+    assert rows(table, "d.t")[1] == (2, "it's", 2)
+
+
+def test_no_jvm(table: Lake) -> None:
+    told(table, f"MERGE INTO d.t USING VALUES (2L, 'x', 5) AS s(id, v, n) ON t.id = s.id {UPSERT}")
+    assert not table._session.shared.spark.running
+    assert "pyspark.sql.session" not in sys.modules or not table._session.shared.spark.running
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+def test_a_row_that_matches_in_one_of_many_parts_opens_one(lake: Lake, tmp_path: Path) -> None:
+    told(lake, "CREATE TABLE d.t (id BIGINT, v STRING)")
+    for first in range(0, 200, 2):
+        lake.table("d.t").write({"id": [first, first + 1], "v": ["a", "b"]})
+    result = lake.sql(
+        "MERGE INTO d.t USING VALUES (77L, 'x') AS s(id, v) ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    )
+    assert result.collect()[0].parts_read == 1
+    explained = lake.sql("EXPLAIN MERGE INTO d.t USING VALUES (5L) s(id) ON t.id = s.id WHEN MATCHED THEN DELETE")
+    assert [(row.path, row.parts) for row in explained] == [
+        ("dead rows", None),
+        ("here", None),
+        ("local", 1),
+        ("skipped", 100),
+    ]
+
+
+def test_an_empty_source_does_nothing_and_says_so(table: Lake) -> None:
+    version = table.version
+    result = table.sql(f"MERGE INTO d.t USING {{s}} AS s ON t.id = s.id {UPSERT}", s=table.table("d.t").to_arrow()[:0])
+    assert (result.collect()[0].strategy, result.collect()[0].reason) == ("nothing", "the source is empty")
+    assert table.version == version
+    told(table, "CREATE TABLE d.empty (id BIGINT)")
+    told(table, "MERGE INTO d.t USING d.empty s ON t.id = s.id WHEN NOT MATCHED BY SOURCE AND t.id > 1 THEN DELETE")
+    assert rows(table, "d.t") == [(1, "a", 1)]
+
+
+@pytest.mark.spark
+def test_the_source_is_evaluated_once(spark_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(spark_lake, "CREATE TABLE d.t (id BIGINT, v STRING)", "INSERT INTO d.t VALUES (1, 'a'), (2, 'b')")
+    spark = spark_lake.spark
+    for most in (merge_source.MOST_ROWS, -1):
+        monkeypatch.setattr(merge_source, "MOST_ROWS", most)
+        calls = spark.sparkContext.accumulator(0)
+
+        def seen(id, calls=calls):
+            calls.add(1)
+            return id
+
+        source = spark.range(1, 5).select(spark.udf.register("seen", seen, "bigint")("id").alias("id"))
+        clauses = "WHEN MATCHED THEN UPDATE SET v = uuid() WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
+        spark_lake.sql(f"MERGE INTO d.t USING {{source}} s ON t.id = s.id {clauses}", source=source)
+        assert calls.value == 4
+        assert [row[0] for row in rows(spark_lake, "d.t")] == [1, 2, 3, 4]
+
+
+def test_copy_on_write_leaves_no_dead_rows_to_hide(table: Lake) -> None:
+    told(table, "ALTER TABLE d.t SET TBLPROPERTIES ('merge.mode' = 'copy-on-write')")
+    told(table, "INSERT INTO d.t VALUES (7, 'g', 7)")
+    clauses = "WHEN MATCHED AND t.id = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v"
+    told(table, f"MERGE INTO d.t USING VALUES (1L, 'x'), (2L, 'y') s(id, v) ON t.id = s.id {clauses}")
+    assert rows(table, "d.t") == [(2, "y", 2), (3, "c", 3), (7, "g", 7)]
+    explained = [row for row in table.sql("EXPLAIN SELECT * FROM d.t") if row.path == "local"]
+    assert [(row.parts, row.rows, row.dead_rows) for row in explained] == [(3, 3, 0)]
+    assert rows(table, "d.t", version=table.version - 1) == [(1, "a", 1), (2, "b", 2), (3, "c", 3), (7, "g", 7)]
+
+
+# --- keyed tables -----------------------------------------------------------------------------------------------------
+
+BLIND = {
+    UPSERT: ("blind upsert", [(1, "a", 1), (2, "x", 5), (3, "c", 3), (9, "y", 6)]),
+    "WHEN MATCHED THEN DELETE": ("blind delete", [(1, "a", 1), (3, "c", 3)]),
+}
+
+
+@pytest.mark.parametrize("clauses", BLIND)
+def test_unconditional_changes_by_key_read_nothing(keyed: Lake, tmp_path: Path, clauses: str) -> None:
+    way, expected = BLIND[clauses]
+    kept = {path: path.read_bytes() for path in (tmp_path / "lake" / "data").rglob("*.parquet")}
+    without_data(keyed, tmp_path)
+    source = "VALUES (2L, 'x', 5), (9L, 'y', 6) AS s(id, v, n)"
+    result = keyed.sql(f"MERGE INTO d.t USING {source} ON t.id = s.id {clauses}").collect()[0]
+    for path, body in kept.items():
+        path.write_bytes(body)
+    assert (result.strategy, result.parts_read, result.rows_affected) == (way, 0, 2)
+    assert rows(keyed, "d.t") == expected
+
+
+def test_conditions_look_up_the_matching_keys_alone(keyed: Lake) -> None:
+    clauses = "WHEN MATCHED AND s.n > t.n THEN UPDATE SET * WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
+    source = "VALUES (2L, 'x', 5), (3L, 'y', 0), (9L, 'z', 6) AS s(id, v, n)"
+    row = keyed.sql(f"MERGE INTO d.t USING {source} ON t.id = s.id {clauses}").collect()[0]
+    assert (row.strategy, row.rows_inserted, row.rows_updated, row.rows_deleted) == ("lookup", 1, 1, 1)
+    assert rows(keyed, "d.t") == [(1, "a", 1), (2, "x", 5), (9, "z", 6)]
+    assert not keyed._session.shared.spark.running
+
+
+def test_another_condition_joins(keyed: Lake) -> None:
+    clauses = "WHEN MATCHED THEN UPDATE SET n = t.n + s.n WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    row = keyed.sql(f"MERGE INTO d.t USING VALUES ('b', 5) s(v, n) ON t.v = s.v {clauses}").collect()[0]
+    assert (row.strategy, row.rows_updated, row.rows_deleted) == ("join", 1, 2)
+    assert rows(keyed, "d.t") == [(2, "b", 7)]
+
+
+def test_partial_updates_go_through_the_engine(lake: Lake) -> None:
+    told(
+        lake,
+        "CREATE TABLE d.t (id BIGINT NOT NULL, v STRING, n INT, PRIMARY KEY (id)) "
+        "TBLPROPERTIES ('merge-engine' = 'partial-update')",
+        "INSERT INTO d.t VALUES (1, 'a', 1), (2, 'b', 2)",
+    )
+    blind = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)"
+    row = lake.sql(f"MERGE INTO d.t USING VALUES (1L, 'x'), (3L, 'y') s(id, v) ON t.id = s.id {blind}").collect()[0]
+    assert row.strategy == "blind upsert"
+    looked = "WHEN MATCHED AND t.n = 2 THEN UPDATE SET n = t.n * 10"
+    told(lake, f"MERGE INTO d.t USING VALUES (1L), (2L) s(id) ON t.id = s.id {looked}")
+    assert rows(lake, "d.t") == [(1, "x", 1), (2, "b", 20), (3, "y", None)]
+
+
+def test_deletes_carry_their_sequence(lake: Lake) -> None:
+    told(
+        lake,
+        "CREATE TABLE d.t (id BIGINT NOT NULL, v STRING, n INT, PRIMARY KEY (id)) "
+        "TBLPROPERTIES ('sequence.field' = 'n')",
+        "INSERT INTO d.t VALUES (1, 'a', 5), (2, 'b', 5)",
+        "MERGE INTO d.t USING VALUES (1L) s(id) ON t.id = s.id WHEN MATCHED THEN DELETE",
+    )
+    assert rows(lake, "d.t") == [(2, "b", 5)]
+
+
+# --- schema evolution, partitions, branches ---------------------------------------------------------------------------
+
+
+def test_schema_evolution_is_part_of_the_commit(table: Lake) -> None:
+    version = table.version
+    source = pa.table({"id": [2, 4], "v": ["x", "y"], "extra": [2.5, 4.5]})
+    table.table("d.t").merge(source, on=["id"]).with_schema_evolution().when_matched().update(
+        "*"
+    ).when_not_matched().insert("*").execute()
+    assert table.version == version + 1
+    assert labels(table, "d.t") == ["id", "v", "n", "extra"]
+    expected = [(1, "a", 1, None), (2, "x", 2, 2.5), (3, "c", 3, None), (4, "y", None, 4.5)]
+    assert rows(table, "d.t") == expected
+    told(table, f"RESTORE TABLE d.t TO VERSION {version}")
+    assert labels(table, "d.t") == ["id", "v", "n"]
+
+
+def test_a_partitioned_table(lake: Lake) -> None:
+    told(lake, "CREATE TABLE d.t (id BIGINT, p STRING) PARTITIONED BY (p)")
+    told(lake, "INSERT INTO d.t VALUES (1, 'a'), (2, 'b'), (3, 'a')")
+    source = "VALUES (1L, 'b'), (3L, 'c'), (4L, 'a') s(id, p)"
+    told(lake, f"MERGE INTO d.t USING {source} ON t.id = s.id {UPSERT}")
+    assert rows(lake, "d.t") == [(1, "b"), (2, "b"), (3, "c"), (4, "a")]
+    assert lake.table("d.t").partitions() == ["p=a", "p=b", "p=c"]
+
+
+def test_a_branch_with_a_merge_into_merges(table: Lake) -> None:
+    told(table, "CREATE BRANCH dev")
+    clauses = (
+        "WHEN MATCHED AND s.v = 'gone' THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+    )
+    source = "VALUES (1L, 'gone', 0), (2L, 'x', 0), (9L, 'y', 9) s(id, v, n)"
+    told(table, f"MERGE INTO d.t@dev t USING {source} ON t.id = s.id {clauses}", "UPDATE d.t SET n = 30 WHERE id = 3")
+    told(table, "MERGE BRANCH dev WITH (detect = 'row')")
+    assert rows(table, "d.t") == [(2, "x", 2), (3, "c", 30), (9, "y", 9)]
+
+
+def test_rows_that_both_sides_changed_conflict(table: Lake) -> None:
+    told(table, "CREATE BRANCH dev", "UPDATE d.t SET v = 'ours' WHERE id = 2")
+    told(
+        table,
+        "MERGE INTO d.t@dev t USING VALUES (2L, 'theirs') s(id, v) ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v",
+    )
+    conflicts = table.sql("SHOW CONFLICTS IN dev")
+    assert len(conflicts) == 1
+
+
+def test_time_travel_and_revert(table: Lake) -> None:
+    before, version = rows(table, "d.t"), table.version
+    told(table, f"MERGE INTO d.t USING VALUES (2L, 'x', 5), (9L, 'y', 6) s(id, v, n) ON t.id = s.id {UPSERT}")
+    assert rows(table, "d.t", version=version) == before
+    told(table, f"REVERT {table.version}")
+    assert rows(table, "d.t") == before
