@@ -496,3 +496,126 @@ def case_of_names(lake: Lake, name: str) -> None:
     table.add_column("VALUE", "STRING", default="'d'")
     table.write({"slot": [5], "value": ["e"]})
     table.delete("slot = 4")
+
+
+# --- keyed tables -----------------------------------------------------------------------------------------------------
+
+
+def keyed(lake: Lake, name: str, engine: str, more: str = "", **options: str) -> None:
+    """`numbers` by id: a load, and flushes that overlap it and each other."""
+    properties = {"merge-engine": engine, "num-sorted-run.compaction-trigger": "50", **options}
+    words = ", ".join(f"'{option}' = '{value}'" for option, value in properties.items())
+    lake.sql(f"CREATE TABLE {name} (id BIGINT, s STRING, x DOUBLE, PRIMARY KEY (id)) {more} TBLPROPERTIES ({words})")
+    flush(lake, name, 0, 300)
+
+
+def flush(lake: Lake, name: str, first: int, count: int, step: int = 1, **changes: object) -> None:
+    """Rows of every `step`-th key, with columns in the place of those that `numbers` gives."""
+    rows = numbers(first, count * step).take(pa.array(range(0, count * step, step)))
+    for label, value in changes.items():
+        kept = pa.repeat(pa.scalar(value, rows.schema.field(label).type), rows.num_rows)
+        rows = rows.set_column(rows.schema.get_field_index(label), label, kept)
+    lake.table(name).write(rows)
+
+
+@state
+def keyed_deduplicate(lake: Lake, name: str) -> None:
+    """Delta runs, tombstones, keys that came back, and parts that meet no other."""
+    keyed(lake, name, "deduplicate")
+    flush(lake, name, 1000, 70)
+    flush(lake, name, 50, 60, step=3, s="upserted")
+    lake.table(name).delete("id % 7 = 0 AND id < 400")
+    flush(lake, name, 140, 10, step=7, s="came back")
+    lake.table(name).update({"x": "-x"}, "id BETWEEN 60 AND 66")
+
+
+@state
+def keyed_with_sequences(lake: Lake, name: str) -> None:
+    keyed(lake, name, "deduplicate", **{"sequence.field": "x"})
+    flush(lake, name, 0, 100, step=2, x=50.0, s="between")
+    flush(lake, name, 0, 100, step=3, x=None, s="oldest")
+    lake.sql(f"INSERT INTO {name} (id, x, _kind) VALUES (8, 1e9, '-D'), (9, -1e9, '-D'), (4000, 0.0, '-D')")
+
+
+@state
+def keyed_first_row(lake: Lake, name: str) -> None:
+    keyed(lake, name, "first-row")
+    flush(lake, name, 200, 200, s="too late for some")
+    flush(lake, name, 0, 300, step=2, s="too late for all but a few")
+
+
+@state
+def keyed_partial_update(lake: Lake, name: str) -> None:
+    """An overlay of combined rows, set rows and deletes."""
+    keyed(lake, name, "partial-update", **{"partial-update.remove-record-on-delete": "true"})
+    flush(lake, name, 50, 60, step=3, s=None)
+    flush(lake, name, 280, 40, x=None)
+    lake.table(name).update({"s": "NULL"}, "id IN (3, 64, 290)")
+    lake.table(name).delete("id % 10 = 0 AND id < 100")
+    flush(lake, name, 20, 3, step=10, x=0.5)
+
+
+@state
+def keyed_aggregation(lake: Lake, name: str) -> None:
+    functions = {"fields.x.aggregate-function": "max", "fields.s.aggregate-function": "listagg"}
+    keyed(lake, name, "aggregation", **functions)
+    flush(lake, name, 50, 60, step=3)
+    flush(lake, name, 40, 70, x=12.5)
+
+
+@state
+def keyed_partitioned(lake: Lake, name: str) -> None:
+    lake.sql(f"CREATE TABLE {name} (k STRING, id INT, v INT, PRIMARY KEY (k, id)) PARTITIONED BY (k)")
+    for number in range(3):
+        ids = range(0, 90, number + 1)
+        columns = {"k": ["", "a/b=c", "é {x} %"][number:] * len(ids), "id": list(ids) * (3 - number)}
+        lake.table(name).write({**columns, "v": [number] * len(columns["id"])})
+    lake.table(name).delete("k = '' AND id % 4 = 1")
+    lake.sql(f"TRUNCATE TABLE {name} PARTITION (k = 'a/b=c')")
+    lake.table(name).write({"k": ["a/b=c"], "id": [5], "v": [None]})
+
+
+@state
+def keyed_optimized(lake: Lake, name: str) -> None:
+    """A rewrite in the place of flushes, and newer ones beside it."""
+    keyed_deduplicate(lake, name)
+    lake.sql(f"OPTIMIZE {name}")
+    flush(lake, name, 290, 20, s="after")
+    lake.table(name).delete("id = 1001")
+
+
+@state
+def keyed_overlay_optimized(lake: Lake, name: str) -> None:
+    keyed_partial_update(lake, name)
+    lake.sql(f"OPTIMIZE {name}")
+    flush(lake, name, 290, 20, x=None)
+
+
+@state
+def keyed_evolved(lake: Lake, name: str) -> None:
+    """A wider key, a renamed and a new column, and records of before and after."""
+    lake.sql(f"CREATE TABLE {name} (id INT, s STRING, v INT, PRIMARY KEY (id)) "
+             "TBLPROPERTIES ('merge-engine' = 'partial-update')")  # fmt: skip
+    table = lake.table(name)
+    table.write({"id": list(range(80)), "s": ["old"] * 80, "v": list(range(80))})
+    table.alter_column("id", type="BIGINT")
+    table.rename_column("s", "t")
+    table.add_column("more", "INT", default="7")
+    table.write({"id": [5, 2**40], "t": ["new", None], "v": [None, 1], "more": [None, None]})
+    table.alter_column("v", type="BIGINT")
+    table.write({"id": [5, 6], "v": [2**40, None], "more": [1, 2]})
+
+
+@state
+def keyed_merged(lake: Lake, name: str) -> str:
+    """Decided rows of a merge, read on another branch."""
+    keyed(lake, name, "partial-update", **{"partial-update.remove-record-on-delete": "true"})
+    at = name.replace(".", "_")
+    theirs = lake.create_branch(f"theirs_{at}")
+    lake.table(name).update({"s": "'ours'"}, "id < 20")
+    theirs.table(name).update({"x": "-1.0"}, "id BETWEEN 10 AND 30")
+    theirs.table(name).delete("id = 200")
+    flush(theirs, name, 500, 10)
+    ours = lake.create_branch(f"ours_{at}")
+    ours.merge(f"theirs_{at}")
+    return f"{name}@ours_{at}"

@@ -8,6 +8,7 @@ both sides. Where LAW.md leaves the outcome of a RESOLVE open, `Undecided` is ra
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from . import keyed
 from .state import Column, Database, Row, Setting, State, Table, Test, Write
 
 WIDER = {
@@ -209,6 +210,8 @@ def unchanged(bases: list[Table], head: Table, detect: str, dead: bool = False) 
     def look(table: Table) -> Any:
         rows = {row.origin: row.version if detect == "file" else row.shown(head.columns) for row in table.alive}
         rows |= {row.origin: None for row in table.rows.values() if dead and not row.alive}
+        if table.key:
+            rows = [flush.id for flush in table.flushes]
         columns = {column.id: column for column in table.columns}
         return table.database, table.name, columns, table.properties, table.partitions, rows
 
@@ -257,8 +260,16 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
             done[id(old)] = replace(old, values=values, write=write(old.write), before=row(old.before), types=types)
         return old and done[id(old)]
 
+    def flush(old: keyed.Flush) -> keyed.Flush:
+        records = {
+            key: (kind, {ids.get(id, id): value for id, value in values.items()})
+            for key, (kind, values) in old.records.items()
+        }
+        return replace(old, records=records)
+
     rows = {origin: row(old) for origin, old in table.rows.items()}
-    return replace(table.copy(), columns=[column(old) for old in table.columns], rows=rows)
+    flushes = tuple(map(flush, table.flushes))
+    return replace(table.copy(), columns=[column(old) for old in table.columns], rows=rows, flushes=flushes)
 
 
 # --- one table that both sides have ----------------------------------------------------------------------------------
@@ -371,7 +382,30 @@ class TableMerge:
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
+    def merge_keys(self, table: Table) -> None:
+        """LAW.md, "Keyed tables"."""
+        if len(self.bases) > 1:
+            raise Undecided("a criss-cross of keyed tables")
+        sides = tuple(side.flushes for side in (self.bases[0], self.ours, self.theirs))
+        overwrote = (self.overwrote(self.ours), self.overwrote(self.theirs))
+        number = next(self.how.numbers)
+        found = keyed.merge_flushes(table.engine, table.fields, sides, overwrote, self.how.resolve, number)
+        self.theirs_changed |= found.changed
+        table.flushes = found.flushes
+        table.gone = self.ours.gone | self.theirs.gone
+        if found.conflict:
+            self.conflicts.add("key")
+
+    def overwrote(self, side: Table) -> bool:
+        """An overwrite since the base that stays: it took a flush of the base away, or wrote one that is there."""
+        known, there = ({flush.id for flush in table.flushes} for table in (self.bases[0], side))
+        gone = any(side.gone.get(id) is not None and id not in self.bases[0].gone for id in known - there)
+        return gone or any(flush.overwrites and flush.id not in known for flush in side.flushes)
+
     def merge_rows(self, table: Table) -> None:
+        if table.key:
+            self.merge_keys(table)
+            return
         heads = {**self.ours.rows, **self.theirs.rows}
         changes = [change for change in map(self.change, heads) if change.theirs_class or change.ours_class]
         self.find_conflicts(changes, table.columns)

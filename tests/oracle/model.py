@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from . import law
 from . import statements as s
+from .keyed import Flush, met
 from .state import Column, Database, Row, Scope, Setting, State, Table, Test, Write, same
 
 WIDER = {"SMALLINT": ["INT", "BIGINT", "DOUBLE"], "INT": ["BIGINT", "DOUBLE"], "BIGINT": [], "DOUBLE": []}
@@ -262,6 +263,13 @@ class Statements:
         table.created = table.copy()
         self.state.tables[next(self.numbers)] = table
 
+    def create_keyed(self, statement: s.CreateKeyed) -> None:
+        self.create_table(s.CreateTable(statement.table, statement.columns))
+        table = self.table(statement.table)
+        table.key = (self.column(table, statement.label).id,)
+        table.properties = dict(s.ENGINES[statement.engine])
+        table.created = table.copy()
+
     def new_column(self, spec: s.ColumnSpec) -> Column:
         return Column(next(self.numbers), spec.label, spec.type, not spec.not_null, spec.default, spec.default)
 
@@ -298,8 +306,8 @@ class Statements:
     def drop_column(self, statement: s.DropColumn) -> None:
         table = self.table(statement.table)
         column = self.column(table, statement.label)
-        if len(table.columns) == 1 or column.id == table.partitioned_by:
-            raise Refusal("the last column, or a partition column")
+        if len(table.columns) == 1 or column.id == table.partitioned_by or column.id in table.key:
+            raise Refusal("the last column, a partition column, or part of the key")
         table.columns.remove(column)
 
     def rename_column(self, statement: s.RenameColumn) -> None:
@@ -344,6 +352,7 @@ class Statements:
     def write_rows(self, table: Table, write: Write, labels, rows, given: dict[int, int | None] | None = None) -> None:
         """`given` are the values of a static PARTITION clause."""
         named = [self.column(table, label) for label in labels]
+        made: list[Row] = []
         if len(set(named)) < len(named) or any(column.id in (given or {}) for column in named):
             raise Refusal("a column twice")
         for place, row in enumerate(rows):
@@ -351,13 +360,34 @@ class Statements:
                 raise Refusal("wrong number of values")
             values = {column.id: column.default for column in table.columns} | (given or {})
             values |= {column.id: value for column, value in zip(named, row, strict=True)}
-            self.place(table, Row((write.id, place), write, values))
+            row = Row((write.id, place), write, values)
+            made.append(row)
+            if table.key:
+                self.check_nulls(table, row)
+            else:
+                self.place(table, row)
+        if table.key:
+            self.flush(table, write, made)
+
+    def flush(self, table: Table, write: Write, rows: list[Row]) -> None:
+        """One more flush; rows of one key meet in it first."""
+        records: dict[tuple, tuple] = {}
+        for row in rows:
+            key = tuple(row.values[id] for id in table.key)
+            before = records.get(key, ("+", None))[1]
+            records[key] = ("+", met(table.engine, before, {c.id: row.values[c.id] for c in table.fields}))
+        if records:
+            table.flushes += (Flush(write.id, records, write.kind == "overwrite"),)
 
     @staticmethod
-    def place(table: Table, row: Row) -> None:
+    def check_nulls(table: Table, row: Row) -> None:
         for column in table.columns:
             if not column.nullable and row.read(column) is None:
                 raise Refusal(f"NULL into {column.label}")
+
+    @staticmethod
+    def place(table: Table, row: Row) -> None:
+        Statements.check_nulls(table, row)
         types = {column.id: column.type for column in table.columns}
         table.rows[row.origin] = replace(row, partition=row.values.get(table.partitioned_by), types=types)
 
@@ -371,6 +401,10 @@ class Statements:
 
     def clear(self, table: Table, write: Write) -> bool:
         """Kills what is in the scope, and what a DELETE killed once more: the last statement gives the class."""
+        if table.key:
+            table.gone |= {flush.id: write.id for flush in table.flushes}
+            emptied, table.flushes = bool(table.flushes), ()
+            return emptied
         inside = [row for row in table.rows.values() if write.scope.holds(row)]
         killed = [row for row in inside if row.alive or row.write.kind != "overwrite"]
         table.rows |= {row.origin: row.killed(write) for row in killed}
@@ -394,6 +428,11 @@ class Statements:
     def delete(self, statement: s.Delete) -> None:
         table = self.table(statement.table)
         write = Write(next(self.numbers), "delete", where=self.tests(table, statement.where))
+        if table.key:
+            if table.engine == "first-row":
+                raise Refusal("first-row keeps what it has")
+            self.mark(table, write, {row.origin: ("-", {}) for row in table.alive if write.matches(row)})
+            return
         for row in table.alive:
             if write.matches(row):
                 table.rows[row.origin] = row.killed(write)
@@ -407,9 +446,29 @@ class Statements:
         if len({setting.column for setting in settings}) < len(settings):
             raise Refusal("a column twice")
         write = Write(next(self.numbers), "update", where=self.tests(table, statement.where), sets=settings)
+        if table.key:
+            self.update_keys(table, write)
+            return
         for row in table.alive:
             if write.matches(row):
                 self.place(table, updated(row, write, table.columns))
+
+    def update_keys(self, table: Table, write: Write) -> None:
+        if table.engine == "first-row" or any(setting.column.id in table.key for setting in write.sets):
+            raise Refusal("a key, or first-row")
+        found = {}
+        for row in table.alive:
+            if write.matches(row):
+                sets = {setting.column.id: setting.of(row) for setting in write.sets}
+                self.check_nulls(table, replace(row, values=row.values | sets))
+                whole = {column.id: row.read(column) for column in table.fields} | sets
+                found[row.origin] = ("+", whole) if table.engine == "deduplicate" else ("=", sets)
+        self.mark(table, write, found)
+
+    @staticmethod
+    def mark(table: Table, write: Write, records: dict) -> None:
+        if records:
+            table.flushes += (Flush(write.id, records),)
 
     def rewrite(self, statement: s.Rewrite) -> bool:
         self.table(statement.table)

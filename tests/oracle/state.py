@@ -7,6 +7,8 @@ all its versions (`before`) and the statement that wrote each, so a "file" is th
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .keyed import Flush, all_keys, row_of
+
 Value = int | None
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -141,9 +143,27 @@ class Table:
     partitions: set[Value] = field(default_factory=set)  # those of ADD PARTITION
     rows: dict[tuple[int, int], Row] = field(default_factory=dict)  # by origin, dead ones too
     created: "Table | None" = None  # as it was born, without rows
+    key: tuple[int, ...] = ()  # ids of columns; a table with a key has flushes and no rows of its own
+    flushes: tuple[Flush, ...] = ()
+    gone: dict[int, int] = field(default_factory=dict)  # flush -> the overwrite that took it away
+
+    @property
+    def engine(self) -> str:
+        return self.properties.get("merge-engine", "deduplicate")
+
+    @property
+    def fields(self) -> list[Column]:
+        return [column for column in self.columns if column.id not in self.key]
 
     @property
     def alive(self) -> list[Row]:
+        if self.key:
+            found = ((key, row_of(self.engine, self.fields, self.flushes, key)) for key in all_keys(self.flushes))
+            return [
+                Row(key, Write(0, "insert"), dict(zip(self.key, key, strict=True)) | values)
+                for key, values in found
+                if values is not None
+            ]
         return [row for row in self.rows.values() if row.alive]
 
     def copy(self) -> "Table":
@@ -153,6 +173,7 @@ class Table:
             properties=dict(self.properties),
             partitions=set(self.partitions),
             rows=dict(self.rows),
+            gone=dict(self.gone),
         )
 
 
@@ -200,7 +221,7 @@ def same(one: Any, other: Any) -> bool:
 
 def picture(thing: State | Table | Database) -> Any:
     if isinstance(thing, Table):
-        rows = {row.origin: row.version for row in thing.alive}
+        rows = [f.id for f in thing.flushes] if thing.key else {row.origin: row.version for row in thing.alive}
         return thing.database, thing.name, thing.columns, thing.properties, thing.partitions, rows
     if isinstance(thing, Database):
         return thing.name, thing.properties

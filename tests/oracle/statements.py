@@ -109,6 +109,24 @@ class UnsetDatabaseProperty(Statement):
     FORM = "ALTER DATABASE {name} UNSET DBPROPERTIES ('{key}')"
 
 
+ENGINES = {
+    "deduplicate": {"merge-engine": "deduplicate"},
+    "first-row": {"merge-engine": "first-row"},
+    "partial-update": {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
+}
+
+
+@dataclass(frozen=True, repr=False)
+class CreateKeyed(Statement):
+    """A table whose first column is its primary key."""
+
+    table: str
+    columns: tuple[ColumnSpec, ...]
+    label: str
+    engine: str
+    FORM = "CREATE TABLE {table} ({columns}, PRIMARY KEY ({label})) TBLPROPERTIES ({engine})"
+
+
 @dataclass(frozen=True, repr=False)
 class CreateTable(Statement):
     table: str
@@ -332,6 +350,8 @@ def written(name: str, value: object) -> str:
             return ""
         case "cascade", _:
             return "CASCADE"
+        case "engine", _:
+            return ", ".join(f"'{key}' = '{word}'" for key, word in ENGINES[value].items())
         case "column", _:
             return value.sql
         case "columns" | "sets", _:
@@ -395,6 +415,7 @@ FIELDS = {
     "cascade": (r"(?P<cascade>CASCADE)?", bool),
     "columns": (r"(?P<columns>.*?)", lambda text: tuple(map(_column, text.split(", ")))),
     "column": (r"(?P<column>.*)", _column),
+    "engine": (r"'merge-engine' = '(?P<engine>[\w-]+)'.*", _word),
     "partitioned_by": (r"(?:PARTITIONED BY \((?P<partitioned_by>\w+)\))?", _word),
     "partition": (r"(?:PARTITION \((?P<partition>[^)]*)\))?", _partition),
     "labels": (r"(?P<labels>[^)]*)", lambda text: tuple(text.split(", "))),

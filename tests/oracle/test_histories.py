@@ -14,15 +14,16 @@ from .pair import Pair, Step
 
 EXAMPLES = int(os.environ.get("ANABRANCH_FUZZ_EXAMPLES", "60"))
 EVERY_BRANCH = "ANABRANCH_FUZZ_EXAMPLES" in os.environ  # look at all branches after each step, not only at the end
-
-
-@settings(
+FUZZ = settings(
     max_examples=EXAMPLES,
     deadline=None,
     derandomize=not EVERY_BRANCH,
     print_blob=EVERY_BRANCH,
     suppress_health_check=list(HealthCheck),
 )
+
+
+@settings(FUZZ)
 @given(histories)
 def test_model_and_lake_agree(history: list[Step]) -> None:
     with Pair() as pair:

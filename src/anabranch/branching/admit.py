@@ -3,6 +3,10 @@
 Isolation, not history, is the question, so rows are compared by row: the same row written by both does not fit, nor a
 row that the other side's overwrite took away. What does not fit is raised, and the statement is run again on the new
 head, where it sees what the other one did.
+
+Upserts of keyed tables are blind: the order of commits is the order of arrival. A DELETE or UPDATE of one has read the
+rows that it writes, so it does not fit beside a flush whose keys may be among its own. The catalog's bounds tell; files
+are not opened, for the head is locked meanwhile. What they cannot rule out is run again.
 """
 
 from __future__ import annotations
@@ -12,8 +16,10 @@ from collections.abc import Callable, Sequence
 from pyroaring import BitMap
 
 from anabranch.errors import CommitConflict
+from anabranch.keyed.standing import keys_of
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit
+from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, TableDelta
 from anabranch.model.words import counted
 
@@ -51,7 +57,12 @@ def find_conflicts(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) ->
     met = {change.object_id for _, change in moved}
     for mine in request.changes:
         if not found and mine.operation in ("delete", "update") and mine.object_id in met:
-            rows = _rows_of_both(request, mine.object_id, deltas_of(mine.object_id))
+            others = deltas_of(mine.object_id)
+            if mine.detail.get("keyed"):
+                if _keys_may_meet(request, mine.object_id, others):
+                    found.append(_record(mine, "keys of it were written meanwhile", "same key"))
+                continue
+            rows = _rows_of_both(request, mine.object_id, others)
             if rows:
                 found.append(_record(mine, f"{counted(rows, 'row')} of it changed meanwhile", "same row"))
     return found
@@ -103,3 +114,21 @@ def _rows_of_both(request: CommitRequest, table_id: str, others: Sequence[TableD
             for slot, rows in delta.killed.items():
                 count += len(rows) if slot in removed else len(rows & killed.get(slot, BitMap()))
     return count
+
+
+def _keys_may_meet(request: CommitRequest, table_id: str, others: Sequence[TableDelta]) -> bool:
+    """Whether a key that the request writes may have been written by somebody else, or taken away with its flush."""
+    if any(delta.removed for delta in others):
+        return True
+    mine = [part for delta in request.deltas if delta.table_id == table_id for part in delta.placed]
+    return any(_may_share_keys(part, other) for part in mine for delta in others for other in delta.placed)
+
+
+def _may_share_keys(one: Part, other: Part) -> bool:
+    """By the bounds of their keys; what was written with different schemas may have bounds of different types."""
+    if one.partition != other.partition:
+        return False
+    if one.schema_id != other.schema_id:
+        return True
+    mine, its = keys_of(one), keys_of(other)
+    return mine.firsts[0] <= its.last and its.firsts[0] <= mine.last

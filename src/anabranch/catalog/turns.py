@@ -2,7 +2,8 @@
 
 Statements that kill rows hold a table's lock together, so they run side by side; one that failed often enough holds it
 alone, and then nobody's commit can spoil its own. A newcomer passes the gate first, which one who waits to be alone
-keeps shut: otherwise newcomers, who may share, would be let in before him for ever. Appends take no turn.
+keeps shut: otherwise newcomers, who may share, would be let in before him for ever. Appends take no turn; upserts of
+keyed tables take one for their commit.
 """
 
 from __future__ import annotations

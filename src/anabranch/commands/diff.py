@@ -1,13 +1,13 @@
 """DIFF: what turns one state of the lake into another.
 
 The log names the objects that either side touched since their histories parted; only these are compared, attribute by
-attribute and, for rows, by origin.
+attribute and, for rows, by origin or, of keyed tables, by key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -27,6 +27,7 @@ from anabranch.commands.diff_rows import (
     pair_rows,
     parts_of,
 )
+from anabranch.commands.keyed_diff import changed, count_keys, end_of
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import NotFound
@@ -38,6 +39,7 @@ from anabranch.model.records import DatabaseRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.model.types import quote_identifier
+from anabranch.storage.arrow_types import arrow_schema
 
 CHANGE = "_change"
 COLUMNS = ("object", "kind", "change", "before", "after", "inserted", "deleted", "updated")
@@ -119,7 +121,7 @@ class _Reader:
         if old is None or new is None:
             known = old or new
             if known is not None:
-                rows = self.session.catalog.state(known.position, id).rows
+                rows = self.session.view(known).rows
                 counts = Counts(inserted=rows) if old is None else Counts(deleted=rows)
                 yield Line(known.name, "table", "added" if old is None else "dropped", rows=counts)
             return
@@ -129,10 +131,15 @@ class _Reader:
         if old.schema.id != new.schema.id:
             yield from _columns(new.name, old.schema, new.schema)
         yield from self._named_partitions(old, new)
-        states = [self.session.catalog.state(at, id) for at in (self.old, self.new)]
-        counts = count_rows(compared(*states), _origins(self.session, new))
+        counts = self._rows(old, new)
         if counts:
             yield Line(new.name, "rows", "changed", rows=counts)
+
+    def _rows(self, old: OpenTable, new: OpenTable) -> Counts:
+        if new.schema.primary_key:
+            return count_keys(end_of(self.session, old), end_of(self.session, new))
+        states = [self.session.catalog.state(at, new.id) for at in (self.old, self.new)]
+        return count_rows(compared(*states), _origins(self.session, new))
 
     def _named_partitions(self, old: OpenTable, new: OpenTable) -> Iterator[Line]:
         if not new.schema.partitioned_by:
@@ -229,11 +236,24 @@ def changed_rows(session: Session, old: Position, new: Position, names: Sequence
     before, after = _both(session, old, new, names)
     known = after or before
     assert known is not None
+    if known.schema.primary_key:
+        return _changed_keys(session, before, after, known)
     columns = common_columns(before.schema, after.schema) if before and after else known.schema.columns
     was, now = _state(session, before, known.id, old), _state(session, after, known.id, new)
     found = pair_rows(compared(was, now), _origins(session, known))
     found, pieces = _fetched(session, known, columns, (was, now), found)
     return _marked(found, *pieces)
+
+
+def _changed_keys(session: Session, before: OpenTable | None, after: OpenTable | None, known: OpenTable) -> pa.Table:
+    """The same of a keyed table, in the order of keys."""
+    end = end_of(session, known)
+    old, new = (end.none_of() if table is None else end_of(session, table) for table in (before, after))
+    pieces = [_marked(piece.found, piece.before, piece.after) for piece in changed(old, new)]
+    empty = RowDiff(np.empty(0, np.int64), np.empty(0, np.int64))
+    columns = [replace(column, nullable=True) for column in common_columns(old.schema, new.schema)]
+    none = arrow_schema(columns).empty_table()
+    return pa.concat_tables([_marked(empty, none, none), *pieces])
 
 
 def _state(session: Session, table: OpenTable | None, id: str, at: Position) -> TableState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,10 @@ def commit_rows(
     cause: Operation = "insert" if overwrite is None else "overwrite"
     delta = TableDelta(table.id, tuple(parts), removed, cause=cause)
     message = f"{table.name}: {counted(rows, 'row')}"
-    or_discard(session, table, parts, lambda: session.commit(table.position, verb, message, [change], deltas=(delta,)))
+    commit = lambda: session.commit(table.position, verb, message, [change], deltas=(delta,))  # noqa: E731
+    # Upserts of keyed tables spoil statements that have read the table, so they let one that is alone finish.
+    with session.turn(table) if table.schema.primary_key else nullcontext():
+        or_discard(session, table, parts, commit)
     return rows
 
 

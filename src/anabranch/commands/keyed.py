@@ -79,8 +79,13 @@ def delete_keys(session: Session, table: OpenTable, where: Predicate | None, by_
                 else ", which keeps what it has."
             )
         )
-    labels = delete_labels(table)
-    rows = _found_here(session, table, labels, where)
+    with session.turn(table):
+        return _delete_keys(session, table, where, by_spark)
+
+
+def _delete_keys(session: Session, table: OpenTable, where: Predicate | None, by_spark: FrameOf) -> int:
+    spec = table.engine
+    rows = _found_here(session, table, delete_labels(table), where)
     if rows is None:
         return _by_spark(session, table, by_spark(), delete_shape(table), Mark(DELETE), "delete", where)
     if rows.num_rows:
@@ -130,6 +135,14 @@ def update_keys(
             raise Refused(f"'{column.label}' is part of the primary key and cannot be updated: delete and insert rows.")
     if spec.engine == "first-row":
         raise Refused(f"rows of table '{table.name}' cannot be updated: its merge engine 'first-row' keeps the first.")
+    with session.turn(table):
+        return _update_keys(session, table, values, where, scope, by_spark)
+
+
+def _update_keys(
+    session: Session, table: OpenTable, values: Values, where: Predicate | None, scope: Scope, by_spark: FrameOf
+) -> int:
+    spec = table.engine
     shape = by_place(table.name, table.schema, len(table.schema.columns))
     try:
         rows = _changed_here(session, table, values, where, scope, shape)

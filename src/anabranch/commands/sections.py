@@ -6,7 +6,8 @@
     RDel       rows of the snapshot that it deleted or updated
     CDel       columns of the snapshot that it dropped
 
-The table is (Snapshot without RDel, without CDel, with VSection) and HSection, one after the other.
+The table is (Snapshot without RDel, without CDel, with VSection) and HSection, one after the other. Of a keyed table
+the parts are flushes, and rows are compared by key: one that the branch wrote again as it was is the snapshot's still.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pyroaring import BitMap
 
 from anabranch.branching.base import canonical, merge_bases
 from anabranch.branching.rows import common_state, side_of, visible
+from anabranch.commands.diff_rows import Counts
+from anabranch.commands.keyed_diff import count_keys, end_at, end_of
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
 from anabranch.model.history import Position
@@ -31,8 +34,17 @@ COLUMNS = ("section", "parts", "rows", "bytes", "columns")
 
 
 @dataclass(frozen=True)
+class KeyCounts:
+    """How many keys the snapshot has, and how many differ since."""
+
+    snapshot: int
+    since: Counts
+
+
+@dataclass(frozen=True)
 class Sections:
-    """`hsection` and `rdel`: slot -> positions. `since`: the state that the branch started from."""
+    """`hsection` and `rdel`: slot -> positions, of append tables. `since`: the state that the branch started from.
+    `keys`: of a keyed table, the rows of the snapshot and what became of them."""
 
     table: OpenTable
     since: tuple[Position, ...]
@@ -40,19 +52,29 @@ class Sections:
     snapshot_schema: Schema | None
     hsection: Mapping[int, BitMap]
     hsection_parts: tuple[Part, ...]
-    vsection: tuple[Column, ...]
     rdel: Mapping[int, BitMap]
+    vsection: tuple[Column, ...]
     cdel: tuple[Column, ...]
+    keys: KeyCounts | None = None
+
+    @property
+    def rows(self) -> tuple[int, int, int]:
+        """Of the snapshot, of HSection, of RDel."""
+        if self.keys is None:
+            return self.snapshot.rows, _size(self.hsection), _size(self.rdel)
+        counts = self.keys.since
+        return self.keys.snapshot, counts.inserted + counts.updated, counts.deleted + counts.updated
 
     def result(self) -> Result:
         held = self.snapshot_schema.columns if self.snapshot_schema else ()
         new, size = self.hsection_parts, sum(part.bytes for part in self.hsection_parts)
         parts = self.snapshot.parts.values()
+        held_rows, added, gone = self.rows
         rows: list[list[Any]] = [
-            ["Snapshot", len(parts), self.snapshot.rows, self.snapshot.bytes, _labels(held)],
-            ["HSection", len(new), _size(self.hsection), size, _labels(self.table.schema.columns)],
-            ["VSection", 0, self.snapshot.rows if self.vsection else 0, 0, _labels(self.vsection)],
-            ["RDel", len(self.rdel), _size(self.rdel), 0, ""],
+            ["Snapshot", len(parts), held_rows, self.snapshot.bytes, _labels(held)],
+            ["HSection", len(new), added, size, _labels(self.table.schema.columns)],
+            ["VSection", 0, held_rows if self.vsection else 0, 0, _labels(self.vsection)],
+            ["RDel", len(self.rdel), gone, 0, ""],
             ["CDel", 0, 0, 0, _labels(self.cdel)],
         ]
         return Result(COLUMNS, rows)
@@ -66,9 +88,10 @@ def sections(session: Session, table: OpenTable, against: str | None = None) -> 
     schema = _schema(session, table, since)
     if schema is None:
         snapshot = TableState(table.id, since[-1])
+    if table.schema.primary_key:
+        return _of_flushes(session, table, since, snapshot, schema)
     side = side_of(snapshot, head, ())
     added = {slot: visible(head, slot) for slot in side.placed}
-    old = schema.columns if schema else ()
     return Sections(
         table,
         since,
@@ -76,9 +99,28 @@ def sections(session: Session, table: OpenTable, against: str | None = None) -> 
         schema,
         {slot: rows for slot, rows in {**added, **side.back}.items() if rows},
         tuple(head.parts[slot] for slot in side.placed),
-        tuple(c for c in table.schema.columns if schema is None or schema.stored_as(c) is None),
         side.lost(),
-        tuple(c for c in old if not any(c.physical in (n.physical, *n.aliases) for n in table.schema.columns)),
+        *_columns(table, schema),
+    )
+
+
+def _of_flushes(
+    session: Session, table: OpenTable, since: tuple[Position, ...], snapshot: TableState, schema: Schema | None
+) -> Sections:
+    """The snapshot's rows are those that the table has now, without what came and with what went."""
+    old, new = end_at(session, table, snapshot), end_of(session, table)
+    counts = count_keys(old, new)
+    keys = KeyCounts(session.view(table).rows - counts.inserted + counts.deleted, counts)
+    added = tuple(part for slot, part in new.view.state.parts.items() if slot not in snapshot.parts)
+    return Sections(table, since, snapshot, schema, {}, added, {}, *_columns(table, schema), keys)
+
+
+def _columns(table: OpenTable, schema: Schema | None) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """VSection and CDel."""
+    old, new = schema.columns if schema else (), table.schema.columns
+    return (
+        tuple(c for c in new if schema is None or schema.stored_as(c) is None),
+        tuple(c for c in old if not any(c.physical in (n.physical, *n.aliases) for n in new)),
     )
 
 

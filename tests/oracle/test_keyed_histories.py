@@ -1,0 +1,48 @@
+"""Model and lake live through the same random histories of a keyed table, and agree after every step."""
+
+import pytest
+from hypothesis import given, settings
+
+from .keyed_histories import histories
+from .law import Undecided
+from .pair import Pair, Step, agree
+from .statements import ENGINES
+from .test_histories import EVERY_BRANCH, FUZZ
+
+
+@settings(FUZZ)
+@given(histories)
+def test_model_and_lake_agree(history: list[Step]) -> None:
+    with Pair() as pair:
+        for branch, statement in history:
+            try:
+                pair.run(branch, statement)
+            except Undecided:
+                pair.script.pop()
+                continue
+            if EVERY_BRANCH:
+                for each in pair.model.branches:
+                    pair.compare(each)
+        pair.compare_all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_script(engine: str) -> None:
+    properties = ", ".join(f"'{key}' = '{word}'" for key, word in ENGINES[engine].items())
+    agree(f"""
+        CREATE DATABASE d;
+        CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ({properties});
+        INSERT INTO d.t (k, a, b) VALUES (1, 1, 1), (2, 2, 2), (1, NULL, 3);
+        CREATE BRANCH dev FROM main;
+        UPDATE d.t SET a = 5 WHERE k = 1;
+        OPTIMIZE d.t;
+        USE BRANCH dev;
+        UPDATE d.t SET b = b + 1 WHERE k = 1;
+        DELETE FROM d.t WHERE k = 2;
+        INSERT INTO d.t (k, a) VALUES (3, NULL);
+        USE BRANCH main;
+        MERGE BRANCH dev;
+        MERGE BRANCH dev RESOLVE USING THEIRS;
+        INSERT INTO d.t (k, b) VALUES (3, 3), (1, 1);
+        REVERT main@6
+    """)
