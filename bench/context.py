@@ -23,22 +23,26 @@ TABLE = "d.t"
 LAKE = "lake"
 
 
+SPARK = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "6g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.warehouse.dir": str(data.CACHE / "warehouse"),
+}
+"""The settings of every Spark that is measured."""
+
+
 def start_spark() -> SparkSession:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {
-        "spark.driver.memory": "6g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.warehouse.dir": str(data.CACHE / "warehouse"),
-    }
-    builder = SparkSession.builder.master("local[2]").appName("bench")
-    for name, value in settings.items():
+    builder = SparkSession.builder.appName("bench")
+    for name, value in SPARK.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

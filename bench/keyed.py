@@ -37,8 +37,9 @@ def run(context: Context) -> Iterator[Line]:
     yield from _memory(context)
 
 
-def create(lake: object, name: str, engine: str, more: str = OFF) -> None:
-    lake.sql(f"CREATE TABLE {name} ({KEYED}) TBLPROPERTIES ('merge-engine' = '{engine}', {more})")  # type: ignore[attr-defined]
+def create(lake: object, name: str, engine: str, *more: str) -> None:
+    options = ", ".join([f"'merge-engine' = '{engine}'", *more])
+    lake.sql(f"CREATE TABLE {name} ({KEYED}) TBLPROPERTIES ({options})")  # type: ignore[attr-defined]
 
 
 def shuffled(context: Context) -> object:
@@ -56,7 +57,7 @@ def _load(context: Context, lake: object) -> Iterator[Line]:
 
     def ours() -> None:
         name = f"d.load{next(names)}"
-        create(lake, name, "deduplicate")
+        create(lake, name, "deduplicate", OFF)
         lake.sql(f"INSERT INTO {name} SELECT * FROM {{source}}", source=source)  # type: ignore[attr-defined]
 
     def theirs() -> None:
@@ -76,7 +77,7 @@ def deltas(context: Context, run: int, rows: int) -> pa.Table:
 
 def _scans(context: Context, lake: object, engine: str) -> Iterator[Line]:
     name = f"d.`{engine}`"
-    create(lake, name, engine)
+    create(lake, name, engine, OFF)
     lake.sql(f"INSERT INTO {name} SELECT * FROM {{source}}", source=shuffled(context))  # type: ignore[attr-defined]
     table = lake.table(name)  # type: ignore[attr-defined]
     folder = Path(lake._session.folder(table.id).path(""))  # type: ignore[attr-defined]

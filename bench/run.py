@@ -32,6 +32,7 @@ import load
 import machine
 import memory
 import merge
+import paimon
 import planning
 import scan
 import small_writes
@@ -64,6 +65,7 @@ SUBJECTS: dict[str, Callable[[Context], Iterator[Line]]] = {
     "depth": depth.run,
     "planning": planning.run,
     "keyed": keyed.run,
+    "paimon": paimon.run,
 }
 """In the order in which they run: what measures milliseconds comes before a JVM is there."""
 

@@ -60,7 +60,12 @@ def insert_frame(
     session: Session, table: OpenTable, frame: DataFrame, shape: Shape, overwrite: Overwrite | None = None
 ) -> int:
     report = write_by_spark(session, table, frame, shape)
-    return commit_rows(session, table, report.parts, overwrite, report.rows)
+    rows = commit_rows(session, table, report.parts, overwrite, report.rows)
+    if table.schema.primary_key and report.parts:
+        from anabranch.commands.keyed import flushed
+
+        flushed(session, table)
+    return rows
 
 
 def write_by_spark(

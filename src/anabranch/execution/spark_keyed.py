@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, segment_starts
+from anabranch.execution.estimates import estimated_bytes
 from anabranch.execution.file_columns import file_frame, why_kernel
 from anabranch.execution.keyed_writer import by_physical, keys_in, sorted_rows, with_marks, write_keyed
 from anabranch.execution.shape import Shape
@@ -33,6 +34,8 @@ from anabranch.storage.parquet import Destination, read_groups, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+ONE_TASK = 16 << 20  # bytes that one task sorts and writes sooner than several find their ranges
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,19 @@ def upsert_frame(
     if plain and why_kernel(to.files, shape, incoming) is None:
         columns = file_frame(frame, shape, incoming)
         keys = [_quoted(name) for name in spec.key]
-        columns = columns.repartitionByRange(*keys).sortWithinPartitions(*keys)
+        columns = _together(columns, keys).sortWithinPartitions(*keys)
         parts = write_parquet(columns, to, shape.table, reserve)
         rows = sum(part.rows for part in parts)
         return Report(_checked(to, shape.table, parts, spec, next_slot), rows=rows)
     gathered, tasks = _by_key(frame, shape, spec)
     return run_job(gathered, to, reserve, tasks, lambda slots: _Task(to, shape, spec, slots, mark).__call__)
+
+
+def _together(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Rows by ranges of their keys; few of them in one task. For ranges Spark looks at all rows twice, at first to find
+    where to cut, and small upserts would spend most of their time on it."""
+    size = estimated_bytes(frame)
+    return frame.repartition(1) if size is not None and size <= ONE_TASK else frame.repartitionByRange(*keys)
 
 
 def _quoted(name: str) -> str:
