@@ -195,6 +195,7 @@ def merge_existence(
         known, our, their = [with_ids(base, ids) for base in known], with_ids(our, ids), with_ids(their, ids)
         found = TableMerge(name, known or [with_ids(our.created, ids)], our, their, how)
         found.disputed = 0 < len(known) < len(bases)
+        found.unborn = not known
         tables[id] = found.run()
         merged.theirs_changed |= found.theirs_changed
         merged.conflicts |= {(name, rule) for rule in found.conflicts}
@@ -277,6 +278,7 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
 
 class TableMerge:
     disputed = False  # the bases disagree on whether the table exists
+    unborn = False  # no base has it
 
     def __init__(self, name: str, bases: list[Table], ours: Table, theirs: Table, how: How) -> None:
         self.name, self.bases, self.ours, self.theirs, self.how = name, bases, ours, theirs, how
@@ -287,6 +289,8 @@ class TableMerge:
         self.theirs_changed = False
 
     def run(self) -> Table:
+        if self.unborn and self.ours.key:
+            raise Undecided("a keyed table that the base does not have")
         if self.bases and not self.disputed and unchanged(self.bases, self.ours, self.detect, dead=True):
             # A table that ours did not change takes theirs' state as it is.
             self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect)
@@ -386,13 +390,20 @@ class TableMerge:
         """LAW.md, "Keyed tables"."""
         if len(self.bases) > 1:
             raise Undecided("a criss-cross of keyed tables")
-        sides = tuple(side.flushes for side in (self.bases[0], self.ours, self.theirs))
+        base = self.bases[0].flushes
+        known = {flush.id for flush in base} | self.bases[0].gone.keys()
+        # What both got since, and one took away again, counts as if it had been there before.
+        base += tuple(f for f in self.theirs.flushes if f.id not in known and f.id in self.ours.gone)
+        base += tuple(f for f in self.ours.flushes if f.id not in known and f.id in self.theirs.gone)
+        sides = (base, self.ours.flushes, self.theirs.flushes)
         overwrote = (self.overwrote(self.ours), self.overwrote(self.theirs))
         number = next(self.how.numbers)
         found = keyed.merge_flushes(table.engine, table.fields, sides, overwrote, self.how.resolve, number)
         self.theirs_changed |= found.changed
         table.flushes = found.flushes
-        table.gone = self.ours.gone | self.theirs.gone
+        there = {flush.id for flush in table.flushes}
+        table.gone = self.theirs.gone | self.ours.gone
+        table.gone |= {f.id: table.gone.get(f.id) for f in self.ours.flushes if f.id not in there}
         if found.conflict:
             self.conflicts.add("key")
 

@@ -145,7 +145,7 @@ class Table:
     created: "Table | None" = None  # as it was born, without rows
     key: tuple[int, ...] = ()  # ids of columns; a table with a key has flushes and no rows of its own
     flushes: tuple[Flush, ...] = ()
-    gone: dict[int, int] = field(default_factory=dict)  # flush -> the overwrite that took it away
+    gone: dict[int, int | None] = field(default_factory=dict)  # flush -> the overwrite that took it away, if one did
 
     @property
     def engine(self) -> str:

@@ -46,3 +46,19 @@ def test_a_script(engine: str) -> None:
         INSERT INTO d.t (k, b) VALUES (3, 3), (1, 1);
         REVERT main@6
     """)
+
+
+BEGIN = """
+    CREATE DATABASE d;
+    CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ('merge-engine' = 'first-row');
+    INSERT INTO d.t (k, a, b) VALUES (0, 0, 1);
+    CREATE BRANCH dev FROM main;
+"""
+
+
+def test_a_flush_that_ours_had_and_took_away_is_not_picked_again() -> None:
+    agree(BEGIN + "TRUNCATE TABLE d.t; INSERT INTO d.t (k, a, b) VALUES (3, NULL, NULL); CHERRY PICK main@3")
+
+
+def test_a_revert_takes_away_what_its_commit_brought_and_nothing_older() -> None:
+    agree(BEGIN + "TRUNCATE TABLE d.t; INSERT INTO d.t (k, a, b) VALUES (3, 1, 1); USE BRANCH dev; REVERT main@5")
