@@ -159,7 +159,7 @@ class _Sides:
         self._same(name)
         query = ALL.format(t=name)
         sides = {"ours": lambda: self.lake.sql(query).collect(), "theirs": lambda: self.paimon.sql(query)}
-        times = in_turns(sides, repeat=3, warm_up=1)
+        times = in_turns(sides, repeat=7, warm_up=1)
         return ratio(what, 0.8, times["ours"], times["theirs"])
 
     def _same(self, name: str) -> None:
