@@ -1,7 +1,8 @@
 """Appends of 100 rows by 1 and by 8 processes, against a bare loop of the same file writes and database commits.
 
-The bare loop is what no design can leave out: write a Parquet part, sync it and its folder, insert a row in a durable
-transaction. On SQLite its writers queue on a file lock, too, which is faster than SQLite's own waiting.
+The bare loop makes the same files and the same rows, and nothing else: a Parquet part in a folder of its own, synced
+with its folder and the one above; then one durable transaction that locks the head, moves it, and inserts a commit, a
+change, a part and a placement. On SQLite its writers queue on a file lock, too: faster than SQLite's own waiting.
 """
 
 from __future__ import annotations
@@ -28,9 +29,26 @@ from measure import Line, assert_no_spark, child_command
 
 ROWS, WARM_UP, ROUNDS = 100, 10, 3
 LEAST = 0.6
-CREATE = "CREATE TABLE part (id TEXT PRIMARY KEY, rows BIGINT, bytes BIGINT)"
+CREATE = (
+    "CREATE TABLE branch (id BIGINT PRIMARY KEY, head BIGINT)",
+    "INSERT INTO branch VALUES (1, 0)",
+    "CREATE TABLE commit_log (version BIGINT PRIMARY KEY, id TEXT, author TEXT, operation TEXT, message TEXT)",
+    "CREATE TABLE change (version BIGINT PRIMARY KEY, object TEXT, operation TEXT, detail TEXT)",
+    "CREATE TABLE part (id TEXT PRIMARY KEY, rows BIGINT, bytes BIGINT, stats TEXT)",
+    "CREATE TABLE placement (version BIGINT PRIMARY KEY, part TEXT, cause TEXT)",
+)
+HEAD = "SELECT head FROM branch WHERE id = 1"
+MOVE = "UPDATE branch SET head = {0} WHERE id = 1"
+INSERTS = (
+    ("INSERT INTO commit_log VALUES ({0}, {0}, {0}, {0}, {0})", "vipop"),
+    ("INSERT INTO change VALUES ({0}, {0}, {0}, {0})", "vpos"),
+    ("INSERT INTO part VALUES ({0}, {0}, {0}, {0})", "irbs"),
+    ("INSERT INTO placement VALUES ({0}, {0}, {0})", "vio"),
+)
+"""Statements, and what they take: version, id, path, operation, statistics, rows, bytes."""
 
 Append = Callable[[pa.Table], object]
+Commit = Callable[[dict[str, Any]], None]
 
 
 def run(context: Context) -> Iterator[Line]:
@@ -103,11 +121,13 @@ def prepare(side: str, folder: Path, url: str) -> None:
     folder.mkdir(parents=True)
     if url:
         with _postgres(url) as connection:
-            connection.execute(CREATE)
+            for statement in CREATE:
+                connection.execute(statement)
     else:
         connection = _sqlite(folder)
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(CREATE)
+        for statement in CREATE:
+            connection.execute(statement)
         connection.close()
 
 
@@ -120,13 +140,17 @@ def appender(side: str, folder: Path, url: str) -> Append:
 
     def append(rows: pa.Table) -> None:
         id = str(uuid.uuid4())
-        path = folder / f"{id}.parquet"
-        pq.write_table(rows, path)
-        for target in (path, folder):
+        path = folder / f"slot={id}" / f"{id}.parquet"
+        path.parent.mkdir()
+        written: list[Any] = []
+        pq.write_table(rows, path, metadata_collector=written)
+        for target in (path, path.parent, folder):
             handle = os.open(target, os.O_RDONLY)
             os.fsync(handle)
             os.close(handle)
-        commit((id, rows.num_rows, path.stat().st_size))
+        stats = json.dumps([str(written[0].row_group(0).column(i).statistics.min) for i in range(rows.num_columns)])
+        size = path.stat().st_size
+        commit({"i": id, "p": str(path), "o": "INSERT", "s": stats, "r": rows.num_rows, "b": size})
 
     return append
 
@@ -137,13 +161,21 @@ def _sqlite(folder: Path) -> sqlite3.Connection:
     return connection
 
 
-def _commit_sqlite(folder: Path) -> Callable[[tuple[Any, ...]], None]:
+def _statements(row: dict[str, Any], mark: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    for statement, names in INSERTS:
+        yield statement.format(mark), tuple(row[name] for name in names)
+    yield MOVE.format(mark), (row["v"],)
+
+
+def _commit_sqlite(folder: Path) -> Commit:
     connection, lock = _sqlite(folder), os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
 
-    def commit(row: tuple[Any, ...]) -> None:
+    def commit(row: dict[str, Any]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("INSERT INTO part VALUES (?, ?, ?)", row)
+        (head,) = connection.execute(HEAD).fetchone()
+        for statement, values in _statements({**row, "v": head + 1}, "?"):
+            connection.execute(statement, values)
         connection.execute("COMMIT")
         fcntl.flock(lock, fcntl.LOCK_UN)
 
@@ -156,11 +188,14 @@ def _postgres(url: str) -> Any:
     return psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://"))
 
 
-def _commit_postgres(url: str) -> Callable[[tuple[Any, ...]], None]:
+def _commit_postgres(url: str) -> Commit:
     connection = _postgres(url)
 
-    def commit(row: tuple[Any, ...]) -> None:
-        connection.execute("INSERT INTO part VALUES (%s, %s, %s)", row)
+    def commit(row: dict[str, Any]) -> None:
+        (head,) = connection.execute(f"{HEAD} FOR UPDATE").fetchone()
+        with connection.pipeline():
+            for statement, values in _statements({**row, "v": head + 1}, "%s"):
+                connection.execute(statement, values)
         connection.commit()
 
     return commit
