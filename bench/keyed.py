@@ -100,10 +100,21 @@ def _scans(context: Context, lake: object, engine: str) -> Iterator[Line]:
     what = f"scan with {RUNS} delta runs, {engine}"
     yield _against(f"{what}, the first time / plain", limits[0], first, times["theirs"])
     yield ratio(f"{what}, after that / plain", limits[1], times["ours"], times["theirs"])
+    yield _against(
+        f"{what}, the first time of a new connection / plain", limits[0], _anew(context, name), times["theirs"]
+    )
     if engine == "partial-update":
         table.write(deltas(context, 99, UPSERT))
         again = timed(ours)
         yield _against(f"{what}, after one more upsert / plain", 1.4, again, times["theirs"])
+
+
+def _anew(context: Context, name: str) -> float:
+    """Seconds of a scan that knows nothing of the keys yet, in a JVM that has compiled such scans before."""
+    import anabranch
+
+    with anabranch.connect(context.work / "keyed", spark=context.spark) as lake:
+        return timed(lambda: lake.sql(ALL.format(t=name)).collect())
 
 
 def _against(what: str, limit: float, seconds: float, theirs: Timing) -> Line:

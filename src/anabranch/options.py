@@ -173,7 +173,7 @@ def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
 class Limits:
     """Sizes in bytes at which the way of reading changes."""
 
-    small_part: int = 8 << 20
+    small_part: int = 1 << 20
     """Smaller parts are read by kernels in bundles, larger ones by Spark's own reader."""
     local_scan: int = 4 << 20
     """A scan up to this size is read in this process and given to Spark as a local relation."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 KEEP = {"deduplicate": Keep.NEWEST, "first-row": Keep.OLDEST}
 _TABLES = 32
+_READERS = 4
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ class KeyIndex:
         if known.slots == slots:
             return known
         new = [part for part in needed if part.slot not in set(known.slots)]
-        found = known.found.advanced(part_rows(view, part, spec) for part in new)
+        with ThreadPoolExecutor(_READERS) as pool:
+            found = known.found.advanced(pool.map(lambda part: part_rows(view, part, spec), new))
         contested = found.contested[len(known.found.contested) :]
         overlay = known.overlay
         if contested:

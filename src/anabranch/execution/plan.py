@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -99,6 +99,9 @@ class TableView:
         return self._bounds[labels]
 
 
+_MOSTLY = 8  # where less than one byte in so many has no dead rows, all parts are read as if they had
+
+
 @dataclass(frozen=True)
 class ScanPlan:
     """The parts that can hold a wanted row, of the columns asked for."""
@@ -166,13 +169,16 @@ def choose_paths(plan: ScanPlan, limits: Limits, *, native: bool) -> Paths:
     large = tuple(p for p in plan.parts if native and p.bytes >= limits.small_part and _native_can_read(plan, p))
     slots = {part.slot for part in large}
     small = tuple(part for part in plan.parts if part.slot not in slots)
-    few = sum(part.bytes for part in small) <= limits.local_scan  # so few that starting workers would cost more
-    return Paths(
-        local=small if few else (),
-        bundled=() if few else small,
-        native=tuple(part for part in large if not plan.dead(part)),
-        masked=tuple(part for part in large if plan.dead(part)),
-    )
+    few = _bytes(small) <= limits.local_scan  # so few that starting workers would cost more
+    masked = tuple(part for part in large if plan.dead(part))
+    whole = tuple(part for part in large if not plan.dead(part))
+    if _bytes(whole) * _MOSTLY < _bytes(masked):  # one scan is compiled and scheduled faster than two
+        masked, whole = large, ()
+    return Paths(local=small if few else (), bundled=() if few else small, native=whole, masked=masked)
+
+
+def _bytes(parts: Iterable[Part]) -> int:
+    return sum(part.bytes for part in parts)
 
 
 def _native_can_read(plan: ScanPlan, part: Part) -> bool:

@@ -15,6 +15,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyroaring import BitMap
 
 from anabranch.errors import PartMissing
 from anabranch.execution import masks
@@ -120,8 +121,7 @@ def _native(
         return frame.select(*columns)
     frame = frame.select("*", _position().alias(masks.POSITION))
     if masked:
-        dead = [(part, found) for part in parts if (found := plan.dead(part))]
-        frame = masks.hide(frame, spark, dead)
+        frame = masks.hide(frame, spark, [(part, plan.dead(part) or BitMap()) for part in parts])
     if ids:
         row_id = F.coalesce(F.col(ROW_ID), F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`"))
         columns += [row_id.alias(ROW_ID), F.coalesce(F.col(ORIGIN), row_id).alias(ORIGIN)]

@@ -166,16 +166,21 @@ def _flags(column: pa.Array) -> Flags:
 
 def rows_below(keys: KeyColumns, row: Row) -> int:
     """How many of the sorted rows have a smaller key. `row` may be shorter than a key: what is missing is smallest."""
+    return span(keys, row)[0]
+
+
+def span(keys: KeyColumns, row: Row) -> tuple[int, int]:
+    """Where in sorted rows those that begin like `row` stand: from the first of them to after the last."""
     start, stop = 0, len(keys)
     for value, column in zip(row, keys.columns, strict=False):
         if isinstance(column, np.ndarray):
-            span = column[start:stop]
-            below, upto = (start + int(np.searchsorted(span, np.int64(value), side)) for side in ("left", "right"))
+            held = column[start:stop]
+            below, upto = (start + int(np.searchsorted(held, np.int64(value), side)) for side in ("left", "right"))
         else:
             below = bisect_left(range(len(keys)), (value, 0), start, stop, key=lambda at: (column[at].as_py(), 0))
             upto = bisect_left(range(len(keys)), (value, 1), start, stop, key=lambda at: (column[at].as_py(), 0))
         start, stop = below, upto
-    return start
+    return start, stop
 
 
 def search(keys: KeyColumns, wanted: KeyColumns, side: Side = "left") -> Words:

@@ -1,17 +1,18 @@
 """Superseded rows: the positions of a keyed table's parts that a scan must not show, found from key columns alone.
 
-An index of keys is kept in *tiers*, sorted arrays of keys and of the places where they stand. What is added is matched
-against every tier: that is all it takes, since a place found twice is masked once. Then it becomes a tier, and merges
-with the tiers before it that are not much larger, so there are few of them however many parts came. Parts that come
-together and are of like size are settled among themselves first, in one sort. Computing from nothing is adding all
-parts; a flush of a thousand keys costs milliseconds.
+An index of keys is kept in *tiers*, keys in order with the places where they stand. What is added is matched against
+every tier: that is all it takes, since a place found twice is masked once. Then it becomes a tier, and merges with the
+tiers before it that are not much larger, so there are few of them however many parts came. Parts that come together
+and follow each other in the order of keys are one tier from the start; those of like size are settled among themselves
+first, in one sort. Computing from nothing is adding all parts: four runs of a twentieth of the table are sorted, and
+searched in the large one, whose parts are left as they are. A flush of a thousand keys costs milliseconds.
 
 Tombstones are always masked: where one is the last word on its key, the key's other rows are superseded by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -19,9 +20,10 @@ import numpy as np
 from pyroaring import BitMap
 
 from anabranch.keyed.key_columns import KeyColumns, Words, concat
-from anabranch.keyed.keys import Flags, equal, match, search, segment_starts, sort_indices
-from anabranch.keyed.sequences import Sequences, ascending, joined, later
-from anabranch.storage.row_ids import bitmap, by_slot, row_ids, united
+from anabranch.keyed.keys import Flags, equal, segment_starts, sort_indices
+from anabranch.keyed.sequences import Sequences, later
+from anabranch.keyed.tiers import Stretch, Tier, by_age, rows_in, runs, sorted_rows
+from anabranch.storage.row_ids import bitmap, by_slot, united
 
 _SMALL = 1 << 16
 
@@ -58,45 +60,53 @@ class Superseded:
     keep: Keep
     dead: Mapping[int, BitMap] = field(default_factory=dict)
     contested: tuple[KeyColumns, ...] = ()
-    tiers: tuple[_Tier, ...] = ()
+    tiers: tuple[Tier, ...] = ()
 
     def advanced(self, parts: Iterable[PartRows]) -> Superseded:
         """With more parts, each newer than all before it. What was known is not changed."""
         state, masked = self, _Masked()
-        for group in _groups(parts):
+        for group in _groups(_masking_tombstones(parts, masked)):
             state = state._added(_settled(group, self.keep, masked), masked)
         return replace(state, dead=united([self.dead, *masked.bitmaps()]))
 
-    def _added(self, new: _Tier, masked: _Masked) -> Superseded:
-        lost = _repeated(new.keys) if self.keep is Keep.LONE else np.zeros(len(new.keys), np.bool_)
-        for tier in self.tiers:
-            ours, theirs = match(tier.keys, new.keys)
+    def _added(self, new: Tier, masked: _Masked) -> Superseded:
+        let_in: list[Stretch] = []
+        contested: list[KeyColumns] = []
+        for stretch in new:
+            lost = self._lost(stretch, masked)
+            if lost.any():
+                masked.add(stretch, np.flatnonzero(lost))
+                if self.keep is Keep.LONE:
+                    contested.append(_distinct(stretch.keys.take(lost)))
+                elif lost.all():
+                    continue
+                else:
+                    stretch = stretch.take(np.flatnonzero(~lost))
+            let_in.append(stretch)
+        tiers = _stacked(self.tiers, tuple(let_in), self.keep)
+        return replace(self, contested=(*self.contested, *contested), tiers=tiers)
+
+    def _lost(self, new: Stretch, masked: _Masked) -> Flags:
+        """Which rows lose to known ones; the known ones that lose are masked."""
+        lost = _repeated(new.keys) if self.keep is Keep.LONE else np.zeros(len(new), np.bool_)
+        for known in (stretch for tier in self.tiers for stretch in tier):
+            ours, theirs = known.matches(new.keys)
             if self.keep is not Keep.NEWEST:
                 lost[ours] = True
-            elif tier.sequences is not None and new.sequences is not None:
-                loses = later(tier.sequences.take(theirs), new.sequences.take(ours))
+            elif known.sequences is not None and new.sequences is not None:
+                loses = later(known.sequences.take(theirs), new.sequences.take(ours))
                 lost[ours[loses]] = True
                 theirs = theirs[~loses]
             if self.keep is not Keep.OLDEST:
-                masked.add(tier, theirs)
-        if not lost.any():
-            return replace(self, tiers=_stacked(self.tiers, new, self.keep))
-        masked.add(new, np.flatnonzero(lost))
-        if self.keep is Keep.LONE:
-            contested = (*self.contested, _distinct(new.keys.take(lost)))
-            return replace(self, contested=contested, tiers=_stacked(self.tiers, new, self.keep))
-        return replace(self, tiers=_stacked(self.tiers, new.take(np.flatnonzero(~lost)), self.keep))
+                masked.add(known, theirs)
+        return lost
 
     def places(self, keys: KeyColumns) -> dict[int, BitMap]:
         """Where the records of these keys (sorted, distinct) stand; under `Keep.LONE` all, else those not superseded
         and some that are."""
         found = _Masked()
-        for tier in self.tiers:
-            left, right = search(tier.keys, keys, "left"), search(tier.keys, keys, "right")
-            counts = right - left
-            if counts.any():
-                before = np.cumsum(counts) - counts
-                found.add(tier, np.arange(counts.sum()) + np.repeat(left - before, counts))
+        for stretch in (stretch for tier in self.tiers for stretch in tier):
+            found.add(stretch, stretch.positions(keys))
         return united(found.bitmaps())
 
 
@@ -113,103 +123,78 @@ def all_contested(state: Superseded) -> KeyColumns | None:
     return _distinct(keys.take(sort_indices(keys)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Tier:
-    """Keys in order, and the row id of each: its position in the one slot, or as `ids` say."""
-
-    keys: KeyColumns
-    slot: int
-    ids: Words | None
-    sequences: Sequences | None
-
-    def row_ids(self) -> Words:
-        return row_ids(self.slot, 0, len(self.keys)) if self.ids is None else self.ids
-
-    def take(self, at: Words) -> _Tier:
-        sequences = self.sequences.take(at) if self.sequences is not None else None
-        return _Tier(self.keys.take(at), self.slot, self.row_ids()[at], sequences)
+def _masking_tombstones(parts: Iterable[PartRows], masked: _Masked) -> Iterator[Stretch]:
+    """The rows of parts that have some, all of them: a tombstone supersedes, too."""
+    for part in parts:
+        if len(part.keys):
+            stretch = Stretch(part.keys, part.slot, None, part.sequences)
+            if part.tombstones is not None:
+                masked.add(stretch, np.flatnonzero(part.tombstones))
+            yield stretch
 
 
-def _groups(parts: Iterable[PartRows]) -> list[list[PartRows]]:
-    """Neighbours that are not much larger than what is newer, together; none is empty."""
-    groups: list[list[PartRows]] = []
+def _groups(stretches: Iterable[Stretch]) -> list[list[Tier]]:
+    """Neighbours that are not much larger than what is newer, together."""
+    groups: list[list[Tier]] = []
     rows = 0
-    for part in reversed([part for part in parts if len(part.keys)]):
-        if groups and len(part.keys) <= max(2 * rows, _SMALL):
-            groups[-1].insert(0, part)
-            rows += len(part.keys)
+    for run in reversed(runs(stretches)):
+        if groups and rows_in(run) <= max(2 * rows, _SMALL):
+            groups[-1].insert(0, run)
+            rows += rows_in(run)
         else:
-            groups.append([part])
-            rows = len(part.keys)
+            groups.append([run])
+            rows = rows_in(run)
     return groups[::-1]
 
 
-def _settled(parts: Sequence[PartRows], keep: Keep, masked: _Masked) -> _Tier:
-    """Some parts as one tier; what they supersede of each other, and their tombstones, are masked."""
-    tiers = [_Tier(part.keys, part.slot, None, part.sequences) for part in parts]
-    for tier, part in zip(tiers, parts, strict=True):
-        if part.tombstones is not None:
-            masked.add(tier, np.flatnonzero(part.tombstones))
-    if len(tiers) == 1:
-        return tiers[0]
-    whole = _sorted(tiers)
+def _settled(group: Sequence[Tier], keep: Keep, masked: _Masked) -> Tier:
+    """Several runs as one; what they supersede of each other is masked."""
+    if len(group) == 1:
+        return group[0]
+    whole = sorted_rows(group)
     if keep is Keep.LONE:
-        return whole
+        return (whole,)
     starts = segment_starts(whole.keys)
-    winners = starts if keep is Keep.OLDEST else np.append(starts[1:], len(whole.keys)) - 1
-    losers = np.ones(len(whole.keys), np.bool_)
+    winners = starts if keep is Keep.OLDEST else np.append(starts[1:], len(whole)) - 1
+    losers = np.ones(len(whole), np.bool_)
     losers[winners] = False
     masked.add(whole, np.flatnonzero(losers))
-    return whole.take(winners)
+    return (whole.take(winners),)
 
 
 class _Masked:
-    """Places that were found, by slot where a tier has only one, else as row ids: they become bitmaps all at once."""
+    """Places that were found, by slot where a stretch has only one, else as row ids: they become bitmaps all at
+    once."""
 
     def __init__(self) -> None:
         self.of_one: list[Mapping[int, BitMap]] = []
         self.ids: list[Words] = []
 
-    def add(self, tier: _Tier, at: Words) -> None:
-        if tier.ids is not None:
-            self.ids.append(tier.ids[at])
+    def add(self, stretch: Stretch, at: Words) -> None:
+        if stretch.ids is not None:
+            self.ids.append(stretch.ids[at])
         elif len(at):
-            self.of_one.append({tier.slot: bitmap(at)})
+            self.of_one.append({stretch.slot: bitmap(at)})
 
     def bitmaps(self) -> list[Mapping[int, BitMap]]:
         return [*self.of_one, by_slot(np.concatenate(self.ids))] if self.ids else self.of_one
 
 
-def _stacked(tiers: Sequence[_Tier], new: _Tier, keep: Keep) -> tuple[_Tier, ...]:
+def _stacked(tiers: Sequence[Tier], new: Tier, keep: Keep) -> tuple[Tier, ...]:
     """Each tier stays more than twice as large as the next."""
     left = list(tiers)
-    while left and len(left[-1].keys) <= 2 * len(new.keys):
+    while left and new and rows_in(left[-1]) <= 2 * rows_in(new):
         new = _merged(left.pop(), new, keep)
-    return (*left, new) if len(new.keys) else tuple(left)
+    return (*left, new) if new else tuple(left)
 
 
-def _merged(old: _Tier, new: _Tier, keep: Keep) -> _Tier:
+def _merged(old: Tier, new: Tier, keep: Keep) -> Tier:
     """Of a key in both the newer place counts: it was let in because it won. `Keep.LONE` keeps all."""
-    both = _Tier(concat([old.keys, new.keys]), 0, np.concatenate([old.row_ids(), new.row_ids()]), None)
-    if old.sequences is not None and new.sequences is not None:
-        both = replace(both, sequences=joined([old.sequences, new.sequences]))
-    order = sort_indices(both.keys)
-    if keep is not Keep.LONE:
-        starts = segment_starts(both.keys.take(order))
-        order = order[np.append(starts[1:], len(order)) - 1]
-    return both.take(order)
-
-
-def _sorted(tiers: Sequence[_Tier]) -> _Tier:
-    """All rows, by key, sequence and age."""
-    keys = concat([tier.keys for tier in tiers])
-    ids = np.concatenate([tier.row_ids() for tier in tiers])
-    known = [tier.sequences for tier in tiers if tier.sequences is not None]
-    if not known:
-        return _Tier(keys, 0, ids, None).take(sort_indices(keys))
-    sequences = joined(known)
-    order = sort_indices(KeyColumns((), (*keys.columns, *ascending(sequences))))
-    return _Tier(keys, 0, ids, sequences).take(order)
+    both = by_age(old, new)
+    if keep is Keep.LONE:
+        return (both,)
+    starts = segment_starts(both.keys)
+    return (both.take(np.append(starts[1:], len(both)) - 1),)
 
 
 def _repeated(keys: KeyColumns) -> Flags:

@@ -1,0 +1,106 @@
+"""Tiers: keys in order, and the places where they stand.
+
+A tier is one stretch of rows or several, each of which begins after the one before it has ended: the parts of a large
+run stand in it as they are, and nothing has to be sorted or copied for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anabranch.keyed.key_columns import KeyColumns, Words, concat
+from anabranch.keyed.keys import match, search, sort_indices, span
+from anabranch.keyed.sequences import Sequences, ascending, joined
+from anabranch.storage.row_ids import row_ids
+
+_SMALL = 1 << 16
+"""Stretches of fewer rows are joined: many of them would cost more to walk than to copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Keys in order, and the row id of each: its position in the one slot, or as `ids` say. Never empty."""
+
+    keys: KeyColumns
+    slot: int
+    ids: Words | None = None
+    sequences: Sequences | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def row_ids(self) -> Words:
+        return row_ids(self.slot, 0, len(self)) if self.ids is None else self.ids
+
+    def take(self, at: Words) -> Stretch:
+        ids = row_ids(self.slot, 0, 1)[0] + at if self.ids is None else self.ids[at]
+        sequences = self.sequences.take(at) if self.sequences is not None else None
+        return Stretch(self.keys.take(at), self.slot, ids, sequences)
+
+    def matches(self, wanted: KeyColumns) -> tuple[Words, Words]:
+        """(positions in sorted `wanted`, positions here) of the keys that both hold; of equal rows here the first."""
+        first, end = self._reach(wanted)
+        theirs, ours = match(self.keys, wanted.slice(first, end))
+        return theirs + first, ours
+
+    def positions(self, wanted: KeyColumns) -> Words:
+        """All rows here that have one of these keys (sorted, distinct)."""
+        wanted = wanted.slice(*self._reach(wanted))
+        left = search(self.keys, wanted, "left")
+        counts = search(self.keys, wanted, "right") - left
+        before = np.cumsum(counts) - counts
+        found: Words = np.arange(counts.sum()) + np.repeat(left - before, counts)
+        return found
+
+    def _reach(self, wanted: KeyColumns) -> tuple[int, int]:
+        """Which of the sorted keys can stand here."""
+        return span(wanted, self.keys.row(0))[0], span(wanted, self.keys.row(len(self) - 1))[1]
+
+    def ends_before(self, other: Stretch) -> bool:
+        return self.keys.row(len(self) - 1) < other.keys.row(0)
+
+
+Tier = tuple[Stretch, ...]
+
+
+def rows_in(tier: Tier) -> int:
+    return sum(map(len, tier))
+
+
+def runs(stretches: Iterable[Stretch]) -> list[Tier]:
+    """Neighbours that follow each other in the order of keys, as one tier; their order stays."""
+    found: list[list[Stretch]] = []
+    for stretch in stretches:
+        if not found or not found[-1][-1].ends_before(stretch):
+            found.append([stretch])
+        elif len(found[-1][-1]) + len(stretch) <= _SMALL:
+            found[-1][-1] = _joined([found[-1][-1], stretch])
+        else:
+            found[-1].append(stretch)
+    return [tuple(tier) for tier in found]
+
+
+def sorted_rows(tiers: Sequence[Tier]) -> Stretch:
+    """All rows, by key, sequence and age."""
+    whole = _joined([stretch for tier in tiers for stretch in tier])
+    if whole.sequences is None:
+        return whole.take(sort_indices(whole.keys))
+    return whole.take(sort_indices(KeyColumns((), (*whole.keys.columns, *ascending(whole.sequences)))))
+
+
+def by_age(old: Tier, new: Tier) -> Stretch:
+    """The rows of both by key, and of one key the older first."""
+    both = _joined([*old, *new])
+    return both.take(sort_indices(both.keys))
+
+
+def _joined(stretches: Sequence[Stretch]) -> Stretch:
+    """One after another."""
+    if len(stretches) == 1:
+        return stretches[0]
+    whole = Stretch(concat([one.keys for one in stretches]), 0, np.concatenate([one.row_ids() for one in stretches]))
+    known = [one.sequences for one in stretches if one.sequences is not None]
+    return replace(whole, sequences=joined(known)) if known else whole
