@@ -7,20 +7,25 @@ together and are of like size are settled among themselves first, in one sort. C
 parts; a flush of a thousand keys costs milliseconds.
 
 Tombstones are always masked: where one is the last word on its key, the key's other rows are superseded by it.
+
+Engines that combine hide all records of a key that has several, unless the newest is *whole*: it has all that the key's
+row has, whatever came before, so it stays where it stands and the others are superseded by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from pyroaring import BitMap
 
 from anabranch.keyed.key_columns import KeyColumns, Words, concat
-from anabranch.keyed.keys import Flags, equal, match, search, segment_starts, sort_indices
+from anabranch.keyed.keys import Flags, equal, match, segment_starts, sort_indices
 from anabranch.keyed.sequences import Sequences, ascending, joined, later
+from anabranch.model.part import POSITION_BITS
 from anabranch.storage.row_ids import bitmap, by_slot, row_ids, united
 
 _SMALL = 1 << 16
@@ -31,7 +36,7 @@ class Keep(Enum):
 
     NEWEST = "newest"  # deduplicate; with sequences, the newest of those with the largest
     OLDEST = "oldest"  # first-row
-    LONE = "lone"  # engines that combine: only a key's only record
+    LONE = "lone"  # engines that combine: a key's only record, or the newest if it is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +52,45 @@ class PartRows:
     sequences: Sequences | None = None
 
 
+class Found(NamedTuple):
+    """Records of one part: their positions, ascending, and for each the place of its key among those asked for."""
+
+    positions: Words
+    owners: Words
+
+
 @dataclass(frozen=True, slots=True)
 class Superseded:
     """What is known of some parts, oldest to newest. `dead` has the masked positions of each slot that has some.
 
-    Under `Keep.LONE`, `contested` has the keys that have several records, each stretch sorted and distinct: what each
-    `advanced` found stands last.
+    Under `Keep.LONE`, `contested` has the keys that have several records of which the newest is not whole, `settled`
+    those where it is. Each stretch is sorted and distinct, and later stretches have the last word; both tuples are as
+    long, so that they can be read together (`last_word`).
     """
 
     keep: Keep
     dead: Mapping[int, BitMap] = field(default_factory=dict)
     contested: tuple[KeyColumns, ...] = ()
+    settled: tuple[KeyColumns, ...] = ()
     tiers: tuple[_Tier, ...] = ()
 
-    def advanced(self, parts: Iterable[PartRows]) -> Superseded:
-        """With more parts, each newer than all before it. What was known is not changed."""
+    def advanced(self, parts: Iterable[PartRows], whole: Collection[int] = ()) -> Superseded:
+        """With more parts, each newer than all before it; all records of the slots in `whole` are whole. What was known
+        is not changed."""
         state, masked = self, _Masked()
         for group in _groups(parts):
-            state = state._added(_settled(group, self.keep, masked), masked)
+            state = state._added(_settled(group, self.keep, masked), masked, whole)
         return replace(state, dead=united([self.dead, *masked.bitmaps()]))
 
-    def _added(self, new: _Tier, masked: _Masked) -> Superseded:
+    def forgetful(self) -> Superseded:
+        """The same, for whoever has looked at the keys that were found."""
+        return replace(self, contested=(), settled=())
+
+    def _added(self, new: _Tier, masked: _Masked, whole: Collection[int]) -> Superseded:
         lost = _repeated(new.keys) if self.keep is Keep.LONE else np.zeros(len(new.keys), np.bool_)
         for tier in self.tiers:
-            ours, theirs = match(tier.keys, new.keys)
+            # Of equal rows in a tier only the last can still be shown.
+            ours, theirs = match(tier.keys, new.keys, last=self.keep is Keep.LONE)
             if self.keep is not Keep.NEWEST:
                 lost[ours] = True
             elif tier.sequences is not None and new.sequences is not None:
@@ -81,23 +101,35 @@ class Superseded:
                 masked.add(tier, theirs)
         if not lost.any():
             return replace(self, tiers=_stacked(self.tiers, new, self.keep))
-        masked.add(new, np.flatnonzero(lost))
         if self.keep is Keep.LONE:
-            contested = (*self.contested, _distinct(new.keys.take(lost)))
-            return replace(self, contested=contested, tiers=_stacked(self.tiers, new, self.keep))
+            ends = _ends(new.keys)
+            ends = ends[lost[ends]]
+            wins = _in_slots(new, ends, whole)
+            contested, settled = new.keys.take(ends[~wins]), new.keys.take(ends[wins])
+            lost[ends[wins]] = False
+            masked.add(new, np.flatnonzero(lost))
+            return replace(
+                self,
+                contested=(*self.contested, contested),
+                settled=(*self.settled, settled),
+                tiers=_stacked(self.tiers, new, self.keep),
+            )
+        masked.add(new, np.flatnonzero(lost))
         return replace(self, tiers=_stacked(self.tiers, new.take(np.flatnonzero(~lost)), self.keep))
 
-    def places(self, keys: KeyColumns) -> dict[int, BitMap]:
+    def records(self, keys: KeyColumns) -> dict[int, Found]:
         """Where the records of these keys (sorted, distinct) stand; under `Keep.LONE` all, else those not superseded
         and some that are."""
-        found = _Masked()
+        found: list[tuple[Words, Words]] = []
         for tier in self.tiers:
-            left, right = search(tier.keys, keys, "left"), search(tier.keys, keys, "right")
-            counts = right - left
-            if counts.any():
-                before = np.cumsum(counts) - counts
-                found.add(tier, np.arange(counts.sum()) + np.repeat(left - before, counts))
-        return united(found.bitmaps())
+            owners, at = match(tier.keys, keys)
+            while len(at):
+                found.append((tier.ids_at(at), owners))
+                inside = at + 1 < len(tier.keys)
+                owners, at = owners[inside], at[inside] + 1
+                same = equal(tier.keys.take(at), keys.take(owners))
+                owners, at = owners[same], at[same]
+        return _by_slot(found)
 
 
 def superseded(parts: Iterable[PartRows], keep: Keep) -> Superseded:
@@ -105,12 +137,18 @@ def superseded(parts: Iterable[PartRows], keep: Keep) -> Superseded:
     return Superseded(keep).advanced(parts)
 
 
-def all_contested(state: Superseded) -> KeyColumns | None:
-    """Every key with several records, sorted; None: there is none."""
-    if not state.contested:
-        return None
-    keys = concat(state.contested)
-    return _distinct(keys.take(sort_indices(keys)))
+def last_word(state: Superseded) -> tuple[KeyColumns, KeyColumns] | None:
+    """The contested keys and the settled ones, each sorted and distinct, no key in both; None: no stretch was found."""
+    if len(state.contested) <= 1:
+        return (state.contested[0], state.settled[0]) if state.contested else None
+    stretches = [keys for both in zip(state.contested, state.settled, strict=True) for keys in both]
+    keys = concat(stretches)
+    settles = np.repeat(np.arange(len(stretches)) % 2 == 1, [len(stretch) for stretch in stretches])
+    order = sort_indices(keys)
+    keys = keys.take(order)
+    ends = _ends(keys)
+    keys, settles = keys.take(ends), settles[order][ends]
+    return keys.take(~settles), keys.take(settles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +162,10 @@ class _Tier:
 
     def row_ids(self) -> Words:
         return row_ids(self.slot, 0, len(self.keys)) if self.ids is None else self.ids
+
+    def ids_at(self, at: Words) -> Words:
+        """The row ids at these places."""
+        return at | np.int64(self.slot << POSITION_BITS) if self.ids is None else self.ids[at]
 
     def take(self, at: Words) -> _Tier:
         sequences = self.sequences.take(at) if self.sequences is not None else None
@@ -180,6 +222,26 @@ class _Masked:
         return [*self.of_one, by_slot(np.concatenate(self.ids))] if self.ids else self.of_one
 
 
+def _by_slot(found: Sequence[tuple[Words, Words]]) -> dict[int, Found]:
+    """Row ids and the owner of each, as what stands in each slot."""
+    if not found:
+        return {}
+    ids, owners = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    slots = ids >> POSITION_BITS
+    codes = slots - slots.min()
+    order = np.argsort(codes.astype(np.uint16) if codes.max() < 1 << 16 else codes, kind="stable")
+    ids, owners, slots = ids[order], owners[order], slots[order]
+    starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
+    pieces = {}
+    for start, end in zip(starts, [*starts[1:], len(ids)], strict=True):
+        positions, their = ids[start:end] & ((1 << POSITION_BITS) - 1), owners[start:end]
+        if (positions[1:] < positions[:-1]).any():  # more than one record of a key in the tier
+            order = np.argsort(positions, kind="stable")
+            positions, their = positions[order], their[order]
+        pieces[int(slots[start])] = Found(positions, their)
+    return pieces
+
+
 def _stacked(tiers: Sequence[_Tier], new: _Tier, keep: Keep) -> tuple[_Tier, ...]:
     """Each tier stays more than twice as large as the next."""
     left = list(tiers)
@@ -221,6 +283,13 @@ def _repeated(keys: KeyColumns) -> Flags:
     return found
 
 
-def _distinct(keys: KeyColumns) -> KeyColumns:
-    starts = segment_starts(keys)
-    return keys if len(starts) == len(keys) else keys.take(starts)
+def _in_slots(tier: _Tier, at: Words, slots: Collection[int]) -> Flags:
+    """Which of these rows stand in one of the slots."""
+    if tier.ids is None or not slots:
+        return np.full(len(at), tier.slot in slots)
+    return np.isin(tier.ids[at] >> POSITION_BITS, np.fromiter(slots, np.int64))
+
+
+def _ends(keys: KeyColumns) -> Words:
+    """The last row of each key."""
+    return np.append(segment_starts(keys)[1:], len(keys)) - 1 if len(keys) else np.zeros(0, np.int64)
