@@ -12,12 +12,12 @@ from anabranch.keyed import superseded as superseded_module
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import sort_indices
 from anabranch.keyed.sequences import ascending, later, sequences
-from anabranch.keyed.superseded import Keep, PartRows, Superseded, all_contested, superseded
+from anabranch.keyed.superseded import Keep, PartRows, Superseded, last_word
 from anabranch.keyed.tiers import rows_in
 from tests.keyed.some_keys import VALUES, arrays, order, some_types_and_rows
 
 
-def naive(parts, keep, types):
+def naive(parts, keep, types, whole=()):
     """parts: [(slot, rows, tombstones, sequence ranks)] -> {slot: masked positions}, keys with several records."""
     records = {}
     for age, (slot, rows, tombstones, ranks) in enumerate(parts):
@@ -26,11 +26,13 @@ def naive(parts, keep, types):
     dead = {}
     for found in records.values():
         found = sorted(found)
-        shown = {Keep.NEWEST: found[-1:], Keep.OLDEST: found[:1], Keep.LONE: found if len(found) == 1 else []}[keep]
+        lone = found[-1:] if len(found) == 1 or found[-1][3] in whole else []
+        shown = {Keep.NEWEST: found[-1:], Keep.OLDEST: found[:1], Keep.LONE: lone}[keep]
         for record in found:
             if record not in shown or record[4]:
                 dead.setdefault(record[3], set()).add(record[2])
-    return dead, sorted(key for key, found in records.items() if len(found) > 1)
+    several = {key: max(found)[3] in whole for key, found in records.items() if len(found) > 1}
+    return dead, sorted(key for key in several if not several[key]), sorted(key for key in several if several[key])
 
 
 @st.composite
@@ -70,28 +72,41 @@ def masked(state):
 def test_superseded_as_told(keep, data):
     types, parts, ranked = data.draw(some_parts(keep))
     rows = [part_rows(part, types, ranked) for part in parts]
-    expected, several = naive(parts, keep, types)
+    slots = [part[0] for part in parts if not any(part[2])]
+    whole = data.draw(st.sets(st.sampled_from(slots))) if keep is Keep.LONE and slots else set()
+    expected, contested, settled = naive(parts, keep, types, whole)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(superseded_module, "_SMALL", data.draw(st.sampled_from([0, 1 << 16])))  # in groups, or in one
-        state = superseded(rows, keep)
+        state = Superseded(keep).advanced(rows, whole)
     assert masked(state) == expected
 
     cut = data.draw(st.integers(0, len(rows)))
-    old = superseded(rows[:cut], keep)
+    old = Superseded(keep).advanced(rows[:cut], whole)
     before = masked(old), len(old.contested)
     stepwise = old
     for part in rows[cut:]:
-        stepwise = stepwise.advanced([part])
+        stepwise = stepwise.advanced([part], whole)
     assert masked(stepwise) == expected
     assert (masked(old), len(old.contested)) == before  # what was cached is as it was
 
-    if keep is Keep.LONE:
-        contested = all_contested(state)
-        assert (len(contested) if contested else 0) == len(several)
-        for at, key in enumerate(several):
-            places = {slot: set(p) for slot, p in stepwise.places(contested.slice(at, at + 1)).items()}
-            naively = {s: {i for i, row in enumerate(held) if order(row, types) == key} for s, held, _, _ in parts}
-            assert places == {slot: found for slot, found in naively.items() if found}
+    if keep is not Keep.LONE:
+        return
+    for found in (last_word(state), last_word(stepwise)) if cut == 0 else (last_word(state),):
+        assert (found is not None) == bool(contested or settled)
+        for keys, naively in zip(found or (), (contested, settled), strict=False):
+            assert len(keys) == len(naively)
+            assert standing(stepwise.records(keys)) == {
+                (naively.index(key), slot, at)
+                for slot, held, _, _ in parts
+                for at, row in enumerate(held)
+                if (key := order(row, types)) in naively
+            }
+
+
+def standing(found):
+    for positions, _ in found.values():
+        assert (positions[1:] > positions[:-1]).all()
+    return {(int(o), slot, int(p)) for slot, (ps, owners) in found.items() for p, o in zip(ps, owners, strict=True)}
 
 
 def test_tiers_stay_few():

@@ -3,7 +3,8 @@
 1. Parts whose keys meet no other part's, and that hold plain adds only, are read as they are: their keys are never
    looked at.
 2. Of the others the key columns are read, oldest first, and give the superseded positions of each part.
-3. Engines that combine hide every key with several records, and read the combined rows from an overlay.
+3. Engines that combine hide every key with several records, and read the combined rows from an overlay; but a newest
+   record that is whole is its key's row, and needs none.
 
 What was found is remembered by table and advanced by the parts that are new; a rewrite starts it anew.
 """
@@ -23,12 +24,13 @@ from pyroaring import BitMap
 
 from anabranch.engines import KIND, EngineSpec
 from anabranch.engines.kinds import gone
+from anabranch.engines.whole import is_whole
 from anabranch.execution.keyed_writer import keys_in
 from anabranch.execution.overlay import Overlay
 from anabranch.keyed.sections import sections
 from anabranch.keyed.sequences import sequences
-from anabranch.keyed.standing import has_kinds, placed
-from anabranch.keyed.superseded import Keep, PartRows, Superseded
+from anabranch.keyed.standing import has_kinds, nulls_in, placed
+from anabranch.keyed.superseded import Keep, PartRows, Superseded, last_word
 from anabranch.model.part import Part
 from anabranch.storage.parquet import read_part
 from anabranch.storage.projection import project, stored
@@ -98,12 +100,12 @@ class KeyIndex:
             return known
         new = [part for part in needed if part.slot not in set(known.slots)]
         with ThreadPoolExecutor(_READERS) as pool:
-            found = known.found.advanced(pool.map(lambda part: part_rows(view, part, spec), new))
-        contested = found.contested[len(known.found.contested) :]
+            rows = pool.map(lambda part: part_rows(view, part, spec), new)
+            found = known.found.advanced(rows, _whole(view, new, spec))
         overlay = known.overlay
-        if contested:
-            overlay = (overlay or Overlay.empty(view)).advanced(view, needed, spec, found, contested)
-        return replace(known, slots=slots, found=found, overlay=overlay)
+        if (keys := last_word(found)) is not None and (overlay is not None or len(keys[0])):
+            overlay = (overlay or Overlay.empty(view)).advanced(view, needed, spec, found, *keys)
+        return replace(known, slots=slots, found=found.forgetful(), overlay=overlay)
 
 
 def _meeting(view: TableView, parts: Sequence[Part]) -> list[Part]:
@@ -114,6 +116,13 @@ def _meeting(view: TableView, parts: Sequence[Part]) -> list[Part]:
             if len(section.runs) > 1:
                 needed.update(int(part.name) for part in section.parts)
     return [part for part in parts if part.slot in needed]
+
+
+def _whole(view: TableView, parts: Sequence[Part], spec: EngineSpec) -> set[int]:
+    """The slots whose records are whole."""
+    return {
+        part.slot for part in parts if is_whole(spec, nulls_in(part, view.schema, view.written), kinds=has_kinds(part))
+    }
 
 
 def part_rows(view: TableView, part: Part, spec: EngineSpec) -> PartRows:

@@ -236,15 +236,16 @@ def _bisect(keys: KeyColumns, wanted: KeyColumns, side: Side, steps: int) -> Wor
     return low
 
 
-def match(keys: KeyColumns, wanted: KeyColumns) -> tuple[Words, Words]:
-    """(positions in `wanted`, positions in `keys`) of the keys that both hold; of equal rows in `keys` the first."""
+def match(keys: KeyColumns, wanted: KeyColumns, *, last: bool = False) -> tuple[Words, Words]:
+    """(positions in `wanted`, positions in `keys`) of the keys that both hold; of equal rows in `keys` the first, or
+    the last."""
     if not len(keys) or not len(wanted):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    at = search(keys, wanted)
+    at = search(keys, wanted, "right") - 1 if last else search(keys, wanted)
     single, wanted_single = keys.single, wanted.single
     if single is not None and wanted_single is not None:
-        hits = np.flatnonzero(single[np.minimum(at, len(keys) - 1)] == wanted_single)
+        hits = np.flatnonzero(single[np.clip(at, 0, len(keys) - 1)] == wanted_single)
         return hits, at[hits]
-    inside = np.flatnonzero(at < len(keys))
+    inside = np.flatnonzero((at >= 0) & (at < len(keys)))
     hits = inside[equal(keys.take(at[inside]), wanted.take(inside))]
     return hits, at[hits]

@@ -16,7 +16,7 @@ from functools import lru_cache
 from anabranch.keyed.bounds import PartKeys, widened
 from anabranch.keyed.sections import Placed, may_merge
 from anabranch.model import types
-from anabranch.model.part import Part
+from anabranch.model.part import Part, bounds_of
 from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
@@ -46,6 +46,17 @@ def noted(stats: str, keys: PartKeys, *, kinds: bool) -> str:
     """A part's statistics with what is known of its keys."""
     body = {**json.loads(stats), KEYS: keys.to_json(), **({KINDS: True} if kinds else {})}
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def nulls_in(part: Part, schema: Schema, written: Mapping[int, Schema]) -> dict[str, int | None]:
+    """Physical column -> how many of the part's rows have NULL there under a schema; None: the catalog cannot tell."""
+    found: dict[str, int | None] = {}
+    for column in schema.columns:
+        old = written[part.schema_id].stored_as(column)
+        stats = None if old is None else bounds_of(part, old.physical)
+        lacks = old is None and column.initial_default is None
+        found[column.physical] = part.rows if lacks else stats.nulls if stats is not None else None
+    return found
 
 
 def keys_now(part: Part, schema: Schema, written: Mapping[int, Schema]) -> PartKeys:

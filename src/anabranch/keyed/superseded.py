@@ -8,13 +8,17 @@ first, in one sort. Computing from nothing is adding all parts: four runs of a t
 searched in the large one, whose parts are left as they are. A flush of a thousand keys costs milliseconds.
 
 Tombstones are always masked: where one is the last word on its key, the key's other rows are superseded by it.
+
+Engines that combine hide all records of a key that has several, unless the newest is *whole*: it has all that the key's
+row has, whatever came before, so it stays where it stands and the others are superseded by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from pyroaring import BitMap
@@ -23,6 +27,7 @@ from anabranch.keyed.key_columns import KeyColumns, Words, concat
 from anabranch.keyed.keys import Flags, equal, segment_starts, sort_indices
 from anabranch.keyed.sequences import Sequences, later
 from anabranch.keyed.tiers import Stretch, Tier, by_age, rows_in, runs, sorted_rows
+from anabranch.model.part import POSITION_BITS
 from anabranch.storage.row_ids import bitmap, by_slot, united
 
 _SMALL = 1 << 16
@@ -33,7 +38,7 @@ class Keep(Enum):
 
     NEWEST = "newest"  # deduplicate; with sequences, the newest of those with the largest
     OLDEST = "oldest"  # first-row
-    LONE = "lone"  # engines that combine: only a key's only record
+    LONE = "lone"  # engines that combine: a key's only record, or the newest if it is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,48 +54,68 @@ class PartRows:
     sequences: Sequences | None = None
 
 
+class Found(NamedTuple):
+    """Records of one part: their positions, ascending, and for each the place of its key among those asked for."""
+
+    positions: Words
+    owners: Words
+
+
 @dataclass(frozen=True, slots=True)
 class Superseded:
     """What is known of some parts, oldest to newest. `dead` has the masked positions of each slot that has some.
 
-    Under `Keep.LONE`, `contested` has the keys that have several records, each stretch sorted and distinct: what each
-    `advanced` found stands last.
+    Under `Keep.LONE`, `contested` has the keys that have several records of which the newest is not whole, `settled`
+    those where it is. Each stretch is sorted and distinct, and later stretches have the last word; both tuples are as
+    long, so that they can be read together (`last_word`).
     """
 
     keep: Keep
     dead: Mapping[int, BitMap] = field(default_factory=dict)
     contested: tuple[KeyColumns, ...] = ()
+    settled: tuple[KeyColumns, ...] = ()
     tiers: tuple[Tier, ...] = ()
 
-    def advanced(self, parts: Iterable[PartRows]) -> Superseded:
-        """With more parts, each newer than all before it. What was known is not changed."""
+    def advanced(self, parts: Iterable[PartRows], whole: Collection[int] = ()) -> Superseded:
+        """With more parts, each newer than all before it; all records of the slots in `whole` are whole. What was known
+        is not changed."""
         state, masked = self, _Masked()
         for group in _groups(_masking_tombstones(parts, masked)):
-            state = state._added(_settled(group, self.keep, masked), masked)
+            state = state._added(_settled(group, self.keep, masked), masked, whole)
         return replace(state, dead=united([self.dead, *masked.bitmaps()]))
 
-    def _added(self, new: Tier, masked: _Masked) -> Superseded:
+    def forgetful(self) -> Superseded:
+        """The same, for whoever has looked at the keys that were found."""
+        return replace(self, contested=(), settled=())
+
+    def _added(self, new: Tier, masked: _Masked, whole: Collection[int]) -> Superseded:
         let_in: list[Stretch] = []
-        contested: list[KeyColumns] = []
+        contested, settled = list(self.contested), list(self.settled)
         for stretch in new:
             lost = self._lost(stretch, masked)
             if lost.any():
-                masked.add(stretch, np.flatnonzero(lost))
                 if self.keep is Keep.LONE:
-                    contested.append(_distinct(stretch.keys.take(lost)))
-                elif lost.all():
-                    continue
-                else:
+                    ends = _ends(stretch.keys)
+                    ends = ends[lost[ends]]
+                    wins = _in_slots(stretch, ends, whole)
+                    contested.append(stretch.keys.take(ends[~wins]))
+                    settled.append(stretch.keys.take(ends[wins]))
+                    lost[ends[wins]] = False
+                masked.add(stretch, np.flatnonzero(lost))
+                if self.keep is not Keep.LONE:
+                    if lost.all():
+                        continue
                     stretch = stretch.take(np.flatnonzero(~lost))
             let_in.append(stretch)
         tiers = _stacked(self.tiers, tuple(let_in), self.keep)
-        return replace(self, contested=(*self.contested, *contested), tiers=tiers)
+        return replace(self, contested=tuple(contested), settled=tuple(settled), tiers=tiers)
 
     def _lost(self, new: Stretch, masked: _Masked) -> Flags:
         """Which rows lose to known ones; the known ones that lose are masked."""
         lost = _repeated(new.keys) if self.keep is Keep.LONE else np.zeros(len(new), np.bool_)
-        for known in (stretch for tier in self.tiers for stretch in tier):
-            ours, theirs = known.matches(new.keys)
+        for known in self._stretches():
+            # Of equal rows only the last can still be shown.
+            ours, theirs = known.matches(new.keys, last=self.keep is Keep.LONE)
             if self.keep is not Keep.NEWEST:
                 lost[ours] = True
             elif known.sequences is not None and new.sequences is not None:
@@ -101,13 +126,13 @@ class Superseded:
                 masked.add(known, theirs)
         return lost
 
-    def places(self, keys: KeyColumns) -> dict[int, BitMap]:
+    def records(self, keys: KeyColumns) -> dict[int, Found]:
         """Where the records of these keys (sorted, distinct) stand; under `Keep.LONE` all, else those not superseded
         and some that are."""
-        found = _Masked()
-        for stretch in (stretch for tier in self.tiers for stretch in tier):
-            found.add(stretch, stretch.positions(keys))
-        return united(found.bitmaps())
+        return _by_slot([found for stretch in self._stretches() for found in stretch.records(keys)])
+
+    def _stretches(self) -> Iterator[Stretch]:
+        return (stretch for tier in self.tiers for stretch in tier)
 
 
 def superseded(parts: Iterable[PartRows], keep: Keep) -> Superseded:
@@ -115,12 +140,18 @@ def superseded(parts: Iterable[PartRows], keep: Keep) -> Superseded:
     return Superseded(keep).advanced(parts)
 
 
-def all_contested(state: Superseded) -> KeyColumns | None:
-    """Every key with several records, sorted; None: there is none."""
-    if not state.contested:
-        return None
-    keys = concat(state.contested)
-    return _distinct(keys.take(sort_indices(keys)))
+def last_word(state: Superseded) -> tuple[KeyColumns, KeyColumns] | None:
+    """The contested keys and the settled ones, each sorted and distinct, no key in both; None: no stretch was found."""
+    if len(state.contested) <= 1:
+        return (state.contested[0], state.settled[0]) if state.contested else None
+    stretches = [keys for both in zip(state.contested, state.settled, strict=True) for keys in both]
+    keys = concat(stretches)
+    settles = np.repeat(np.arange(len(stretches)) % 2 == 1, [len(stretch) for stretch in stretches])
+    order = sort_indices(keys)
+    keys = keys.take(order)
+    ends = _ends(keys)
+    keys, settles = keys.take(ends), settles[order][ends]
+    return keys.take(~settles), keys.take(settles)
 
 
 def _masking_tombstones(parts: Iterable[PartRows], masked: _Masked) -> Iterator[Stretch]:
@@ -180,6 +211,26 @@ class _Masked:
         return [*self.of_one, by_slot(np.concatenate(self.ids))] if self.ids else self.of_one
 
 
+def _by_slot(found: Sequence[tuple[Words, Words]]) -> dict[int, Found]:
+    """Row ids and the owner of each, as what stands in each slot."""
+    if not found:
+        return {}
+    ids, owners = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    slots = ids >> POSITION_BITS
+    codes = slots - slots.min()
+    order = np.argsort(codes.astype(np.uint16) if codes.max() < 1 << 16 else codes, kind="stable")
+    ids, owners, slots = ids[order], owners[order], slots[order]
+    starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
+    pieces = {}
+    for start, end in zip(starts, [*starts[1:], len(ids)], strict=True):
+        positions, their = ids[start:end] & ((1 << POSITION_BITS) - 1), owners[start:end]
+        if (positions[1:] < positions[:-1]).any():  # more than one record of a key in the tier
+            order = np.argsort(positions, kind="stable")
+            positions, their = positions[order], their[order]
+        pieces[int(slots[start])] = Found(positions, their)
+    return pieces
+
+
 def _stacked(tiers: Sequence[Tier], new: Tier, keep: Keep) -> tuple[Tier, ...]:
     """Each tier stays more than twice as large as the next."""
     left = list(tiers)
@@ -193,8 +244,7 @@ def _merged(old: Tier, new: Tier, keep: Keep) -> Tier:
     both = by_age(old, new)
     if keep is Keep.LONE:
         return (both,)
-    starts = segment_starts(both.keys)
-    return (both.take(np.append(starts[1:], len(both)) - 1),)
+    return (both.take(_ends(both.keys)),)
 
 
 def _repeated(keys: KeyColumns) -> Flags:
@@ -206,6 +256,13 @@ def _repeated(keys: KeyColumns) -> Flags:
     return found
 
 
-def _distinct(keys: KeyColumns) -> KeyColumns:
-    starts = segment_starts(keys)
-    return keys if len(starts) == len(keys) else keys.take(starts)
+def _in_slots(stretch: Stretch, at: Words, slots: Collection[int]) -> Flags:
+    """Which of these rows stand in one of the slots."""
+    if stretch.ids is None or not slots:
+        return np.full(len(at), stretch.slot in slots)
+    return np.isin(stretch.ids[at] >> POSITION_BITS, np.fromiter(slots, np.int64))
+
+
+def _ends(keys: KeyColumns) -> Words:
+    """The last row of each key."""
+    return np.append(segment_starts(keys)[1:], len(keys)) - 1 if len(keys) else np.zeros(0, np.int64)

@@ -6,14 +6,15 @@ run stand in it as they are, and nothing has to be sorted or copied for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from anabranch.keyed.key_columns import KeyColumns, Words, concat
-from anabranch.keyed.keys import match, search, sort_indices, span
+from anabranch.keyed.keys import equal, match, sort_indices, span
 from anabranch.keyed.sequences import Sequences, ascending, joined
+from anabranch.model.part import POSITION_BITS
 from anabranch.storage.row_ids import row_ids
 
 _SMALL = 1 << 16
@@ -35,25 +36,30 @@ class Stretch:
     def row_ids(self) -> Words:
         return row_ids(self.slot, 0, len(self)) if self.ids is None else self.ids
 
-    def take(self, at: Words) -> Stretch:
-        ids = row_ids(self.slot, 0, 1)[0] + at if self.ids is None else self.ids[at]
-        sequences = self.sequences.take(at) if self.sequences is not None else None
-        return Stretch(self.keys.take(at), self.slot, ids, sequences)
+    def ids_at(self, at: Words) -> Words:
+        """The row ids at these places."""
+        return at | np.int64(self.slot << POSITION_BITS) if self.ids is None else self.ids[at]
 
-    def matches(self, wanted: KeyColumns) -> tuple[Words, Words]:
-        """(positions in sorted `wanted`, positions here) of the keys that both hold; of equal rows here the first."""
+    def take(self, at: Words) -> Stretch:
+        sequences = self.sequences.take(at) if self.sequences is not None else None
+        return Stretch(self.keys.take(at), self.slot, self.ids_at(at), sequences)
+
+    def matches(self, wanted: KeyColumns, *, last: bool = False) -> tuple[Words, Words]:
+        """(positions in sorted `wanted`, positions here) of the keys that both hold; of equal rows here the first, or
+        the last."""
         first, end = self._reach(wanted)
-        theirs, ours = match(self.keys, wanted.slice(first, end))
+        theirs, ours = match(self.keys, wanted.slice(first, end), last=last)
         return theirs + first, ours
 
-    def positions(self, wanted: KeyColumns) -> Words:
-        """All rows here that have one of these keys (sorted, distinct)."""
-        wanted = wanted.slice(*self._reach(wanted))
-        left = search(self.keys, wanted, "left")
-        counts = search(self.keys, wanted, "right") - left
-        before = np.cumsum(counts) - counts
-        found: Words = np.arange(counts.sum()) + np.repeat(left - before, counts)
-        return found
+    def records(self, keys: KeyColumns) -> Iterator[tuple[Words, Words]]:
+        """The row ids of all rows with these keys (sorted, distinct), each with the place of its key among them."""
+        owners, at = self.matches(keys)
+        while len(at):
+            yield self.ids_at(at), owners
+            inside = at + 1 < len(self)
+            owners, at = owners[inside], at[inside] + 1
+            same = equal(self.keys.take(at), keys.take(owners))
+            owners, at = owners[same], at[same]
 
     def _reach(self, wanted: KeyColumns) -> tuple[int, int]:
         """Which of the sorted keys can stand here."""

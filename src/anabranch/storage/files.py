@@ -65,6 +65,10 @@ class Files:
         """The files under a folder of this root."""
         return Files(f"{self.url.rstrip('/')}/{name}", self.options, durable=self.durable)
 
+    def passing(self) -> Files:
+        """The same files, for what may be lost with its process: nothing waits for the disk."""
+        return Files(self.url, self.options, durable=False)
+
     def path(self, name: str) -> str:
         """The file system's own path of a name under the root."""
         return f"{self.root}/{name}"

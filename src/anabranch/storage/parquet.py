@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,6 +223,27 @@ def read_rows(files: Files, part: Part, table: str, columns: Sequence[str], posi
         rows = int(starts[group + 1] - starts[group])
         pieces.append(_with_rows(data, rows).take(pa.array(wanted)))
     return pa.concat_tables(pieces)
+
+
+def read_places(files: Files, part: Part, table: str, places: Mapping[str, np.ndarray]) -> dict[str, pa.ChunkedArray]:
+    """Of each column the values at its positions, which are sorted. Only the row groups that hold some are read, and of
+    each only the columns that ask for it, one at a time."""
+    file = open_part(files, part, table, list(places))
+    starts = np.cumsum([0, *(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))])
+    bounds = {name: np.searchsorted(positions, starts) for name, positions in places.items()}
+    found: dict[str, list[pa.Array]] = {name: [] for name in places}
+    for group in range(file.num_row_groups):
+        names = [name for name, ends in bounds.items() if ends[group] < ends[group + 1]]
+        if not names:
+            continue
+        try:
+            data = file.read_row_group(group, columns=names, use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            raise _broken(files.path(part.path), table, error) from error
+        for name in names:
+            wanted = places[name][bounds[name][group] : bounds[name][group + 1]] - starts[group]
+            found[name] += data.column(name).take(pa.array(wanted)).chunks
+    return {name: pa.chunked_array(found[name], file.schema_arrow.field(name).type) for name in places}
 
 
 def _with_rows(data: pa.Table, rows: int) -> pa.Table:
