@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import data
@@ -23,26 +22,6 @@ OFF = "'num-sorted-run.compaction-trigger' = '1000'"
 RUNS, UPSERT, LOOKUPS = 4, 1000, 1000
 
 
-@dataclass(frozen=True)
-class Scans:
-    """Scans over delta runs: at most so many times a plain scan the first time, after that, after one more upsert."""
-
-    what: str
-    engine: str
-    first: float
-    again: float
-    upsert: float | None = None
-    nulls: bool = False
-    """Deltas give half of the fields, as partial updates do, and runs give one half and the other in turns."""
-
-
-SCANS = (
-    Scans("deduplicate", "deduplicate", 1.6, 1.3),
-    Scans("partial-update", "partial-update", 2.6, 1.35, 1.4),
-    Scans("partial-update of half the fields", "partial-update", 2.6, 1.35, 1.4, nulls=True),
-)
-
-
 def run(context: Context) -> Iterator[Line]:
     import anabranch
 
@@ -50,8 +29,9 @@ def run(context: Context) -> Iterator[Line]:
     lake = anabranch.connect(folder, spark=context.spark)
     lake.sql("CREATE DATABASE d")
     yield from _load(context, lake)
-    for case in SCANS:
-        yield from _scans(context, lake, case)
+    for engine in ("deduplicate", "partial-update"):
+        yield from _scans(context, lake, engine)
+    yield from _scans(context, lake, "partial-update", half=True)
     yield from _lookups(context, lake)
     lake.close()
     yield from _upserts(context)
@@ -91,18 +71,19 @@ def _load(context: Context, lake: object) -> Iterator[Line]:
     )
 
 
-def deltas(context: Context, run: int, rows: int, *, nulls: bool = False) -> pa.Table:
+def deltas(context: Context, run: int, rows: int, *, half: bool = False) -> pa.Table:
+    """`half`: with half of the fields, as partial updates are; runs have one half and the other in turns."""
     ids = np.unique(np.random.default_rng(run).integers(0, context.rows, rows))
     found = data.rows(ids, 100 + run)
-    for name in (("k", "v"), ("q", "s"))[run % 2] if nulls else ():
+    for name in (("k", "v"), ("q", "s"))[run % 2] if half else ():
         at = found.column_names.index(name)
         found = found.set_column(at, name, pa.nulls(len(found), found.column(at).type))
     return found
 
 
-def _scans(context: Context, lake: object, case: Scans) -> Iterator[Line]:
-    name = f"d.`{case.what}`"
-    create(lake, name, case.engine, OFF)
+def _scans(context: Context, lake: object, engine: str, *, half: bool = False) -> Iterator[Line]:
+    name = f"d.`{engine}{' half' if half else ''}`"
+    create(lake, name, engine, OFF)
     lake.sql(f"INSERT INTO {name} SELECT * FROM {{source}}", source=shuffled(context))  # type: ignore[attr-defined]
     table = lake.table(name)  # type: ignore[attr-defined]
     folder = Path(lake._session.folder(table.id).path(""))  # type: ignore[attr-defined]
@@ -115,22 +96,22 @@ def _scans(context: Context, lake: object, case: Scans) -> Iterator[Line]:
         return lake.sql(ALL.format(t=name)).collect()  # type: ignore[attr-defined]
 
     times = in_turns({"ours": ours, "theirs": theirs}, repeat=7, warm_up=2)
-    if case.engine == "deduplicate":
+    if engine == "deduplicate":
         yield ratio("keyed scan after load / Spark's scan of plain Parquet", 1.05, times["ours"], times["theirs"])
     for run_ in range(RUNS):
-        table.write(deltas(context, run_, context.rows // 20, nulls=case.nulls))
+        table.write(deltas(context, run_, context.rows // 20, half=half))
     first = timed(ours)
     times = in_turns({"ours": ours, "theirs": theirs}, repeat=7, warm_up=1)
-    what = f"scan with {RUNS} delta runs, {case.what}"
-    yield _against(f"{what}, the first time / plain", case.first, first, times["theirs"])
-    yield ratio(f"{what}, after that / plain", case.again, times["ours"], times["theirs"])
-    if case.upsert is not None:
-        seconds = []
+    limits = (1.6, 1.3) if engine == "deduplicate" else (2.6, 1.35)
+    what = f"scan with {RUNS} delta runs, {engine}{' of half the fields' if half else ''}"
+    yield _against(f"{what}, the first time / plain", limits[0], first, times["theirs"])
+    yield ratio(f"{what}, after that / plain", limits[1], times["ours"], times["theirs"])
+    if engine == "partial-update":
+        again = []
         for run_ in range(99, 102):
-            table.write(deltas(context, run_, UPSERT, nulls=case.nulls))
-            seconds.append(timed(ours))
-        again = Timing(tuple(seconds))
-        yield ratio(f"{what}, after one more upsert / plain", case.upsert, again, times["theirs"])
+            table.write(deltas(context, run_, UPSERT, half=half))
+            again.append(timed(ours))
+        yield ratio(f"{what}, after one more upsert / plain", 1.4, Timing(tuple(again)), times["theirs"])
 
 
 def _against(what: str, limit: float, seconds: float, theirs: Timing) -> Line:
