@@ -40,7 +40,7 @@ from anabranch.storage.row_ids import bitmap
 if TYPE_CHECKING:
     from anabranch.execution.plan import TableView
 
-STRETCH = 1 << 19
+STRETCH = 1 << 18
 """Keys that are combined at once."""
 _WORKERS = min(os.cpu_count() or 1, 4)
 _LARGE = 1 << 20
