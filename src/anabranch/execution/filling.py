@@ -66,9 +66,11 @@ class _Field:
         self._size += len(values)
 
     def column(self, type_: pa.DataType) -> pa.Array:
+        """The values of all rows; asked for once, since what they were picked from is let go."""
         if not self._values:
             return pa.nulls(len(self._picks), type_)
-        return gather(pa.concat_arrays(self._values), self._picks)
+        values, self._values = pa.concat_arrays(self._values), []
+        return gather(values, self._picks)
 
 
 def _fill(view: TableView, part: Part, found: Found, fields: Sequence[_Field]) -> None:

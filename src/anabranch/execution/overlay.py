@@ -81,7 +81,7 @@ class Overlay:
         hiding = [PartRows(next(slots), keys) for keys in (contested, settled) if self.parts and len(keys)]
         noted = _Noted(view.schema, spec)
         rows = noted.passed(_combined(view, parts, spec, records, contested))
-        made = write_keyed(Destination(self.files, view.schema), rows, lambda: next(slots), kinds=False)
+        made = write_keyed(Destination(self.files, view.schema, "none"), rows, lambda: next(slots), kinds=False)
         found = self.found.advanced([*hiding, *noted.parts(made)])
         return replace(self, slots=next(slots), parts=(*self.parts, *made), found=found)
 
