@@ -26,7 +26,7 @@ from anabranch.errors import CommitConflict, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
-from anabranch.model.names import fold
+from anabranch.model.names import fold, qualified
 from anabranch.model.part import Part, with_changed
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.words import counted
@@ -43,10 +43,12 @@ class MergePlan:
     databases: list[tuple[DatabaseRecord, tuple[str, ...]]] = field(default_factory=list)
     tables: dict[str, TableMerge] = field(default_factory=dict)
     conflicts: list[ConflictRecord] = field(default_factory=list)
+    settled: bool = False
+    """A conflict of a database was resolved, even if nothing comes of it: the merge is worth an edge."""
 
     @property
     def is_empty(self) -> bool:
-        return not (self.databases or self.tables or self.conflicts)
+        return not (self.databases or self.tables or self.conflicts or self.settled)
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +74,7 @@ class MergeReport:
         for made in self.plan.tables.values():
             what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
             rows.append([made.name, what, *made.counts(), status])
+        rows = rows or [["", "", 0, 0, status]]  # a conflict was settled, and nothing came of it
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
     def __str__(self) -> str:
@@ -220,13 +223,25 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
         resolve=wishes.resolve,
     )
     plan.conflicts += merged.conflicts
+    plan.settled |= merged.settled
+    if merged.settled and not merged.changes and (merged.record is None or merged.record.dropped):
+        _leave_created(plan, database_id)
     if merged.changes and merged.record is not None:
         plan.databases.append((merged.record, merged.changes))
-        if merged.changes == ("drop",) and cascades:
+        if merged.changes == ("drop",):
             for record in catalog.tables(at.ours, database_id):
                 if record.id not in plan.tables:
+                    name = qualified(merged.record.name, record.name)
                     gone = replace(record, dropped=True)
-                    plan.tables[record.id] = TableMerge(record.name, gone, operations=[("drop", {})])
+                    plan.tables[record.id] = TableMerge(name, gone, operations=[("drop", {})])
+
+
+def _leave_created(plan: MergePlan, database_id: str) -> None:
+    """Ours dropped the database, and that stands: the tables that theirs created in it stay where they are."""
+    for table_id, made in list(plan.tables.items()):
+        created = made.operations[:1] == [("create", {})]
+        if created and made.record is not None and made.record.database_id == database_id:
+            del plan.tables[table_id]
 
 
 def _drops_with_tables(session: Session, at: Positions, database_id: str) -> bool:
@@ -282,10 +297,18 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
     raise MergeConflict(
         f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
-        f"{shown}{more}{hint}\nRESOLVE USING OURS or THEIRS settles conflicts of rows.",
+        f"{shown}{more}{hint}\n{_way_out(plan.conflicts, wishes)}",
         plan.conflicts,
         looser,
     )
+
+
+def _way_out(conflicts: Sequence[ConflictRecord], wishes: Wishes) -> str:
+    if any(conflict.rule == "names" for conflict in conflicts):
+        return "Two things of one name cannot be merged: rename one first."
+    if wishes.resolve is not None:
+        return f"RESOLVE USING {wishes.resolve.upper()} does not settle this: change one of the branches first."
+    return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:
