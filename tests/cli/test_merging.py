@@ -113,6 +113,18 @@ def test_a_conflict_is_resolved(at_odds: Cli, folder, side: str, expected: list,
     assert [list(row.values()) for row in found] == expected
 
 
+def test_a_rule_is_told_in_words(at_odds: Cli) -> None:
+    lines = at_odds("conflicts", "dev").lines
+    assert "d.t, file of slot 1: both updated rows of the same file (A3)" in lines
+    assert "d.t, file of slot 1: theirs updated and ours deleted rows of the same file (A1)" in lines
+    assert "A3: both updated rows of the same file." in at_odds("sql", "-c", "MERGE BRANCH dev").err
+
+
+def test_help_says_what_a_pick_compares(cli: Cli) -> None:
+    for verb, said in {"merge": "as the table", "cherry-pick": "else row", "revert": "else row"}.items():
+        assert said in " ".join(cli(verb, "--help").out.split())
+
+
 def test_conflicts_alone(at_odds: Cli) -> None:
     ran = at_odds("conflicts", "dev", "--detect", "row")
     assert (ran.code, ran.err) == (3, "")

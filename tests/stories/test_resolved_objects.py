@@ -97,9 +97,9 @@ def test_types_that_grew_apart_are_one_conflict_and_the_message_says_when_resolv
 def test_a_message_names_each_side(lake):
     told(lake, "CREATE TABLE d.n (id INT, x INT)", "INSERT INTO d.n VALUES (1, 1)", "CREATE BRANCH dev")
     told(lake, "UPDATE d.n SET x = 2", "UPDATE d.n@dev SET x = 3")
-    with pytest.raises(MergeConflict, match="d.n, file of slot 1: theirs 1 row updated, ours 1 row updated"):
+    with pytest.raises(MergeConflict, match=r"d\.n, file of slot 1: theirs 1 row updated, ours 1 row updated"):
         lake.sql("MERGE BRANCH dev")
-    with pytest.raises(MergeConflict, match=r"d.n, row \d+: theirs x = 3, ours x = 2"):
+    with pytest.raises(MergeConflict, match=r"d\.n, row \d+: theirs x = 3, ours x = 2"):
         lake.sql("MERGE BRANCH dev WITH (detect = 'row')")
     told(lake, "CREATE TABLE d.y (a INT)", "CREATE TABLE d.y@dev (a INT)")
     with pytest.raises(MergeConflict, match="rename one first"):

@@ -37,12 +37,19 @@ def _lines(conflict: ConflictRecord) -> list[str]:
     where = [conflict.object]
     where += [_named(conflict.row)] if conflict.row else []
     where += [f"column {conflict.column}"] if conflict.column else []
-    title = f"{styled(', '.join(where), 'bold')}: {conflict.kind}, {conflict.rule}"
+    title = f"{styled(', '.join(where), 'bold')}: {_rule(conflict)}"
     sides = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
     if any(isinstance(value, Mapping) for value in sides.values()):
         return [title, *_side_by_side(sides)]
     told = [[f"  {side}", _cell(value)] for side, value in sides.items() if value is not None]
     return [title, *aligned(told)]
+
+
+def _rule(conflict: ConflictRecord) -> str:
+    from anabranch.branching.law import RULES
+
+    said = RULES.get(conflict.rule)
+    return f"{said} ({conflict.rule})" if said else f"{conflict.kind}, {conflict.rule}"
 
 
 def _named(row: Any) -> str:

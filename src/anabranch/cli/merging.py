@@ -23,20 +23,20 @@ _REFUSED = {
     "cherry-pick": "'{theirs}' cannot be picked onto '{into}'",
     "revert": "'{theirs}' cannot be undone on '{into}'",
 }
+AS_SET = "as the table or the lake says"
 Run = Callable[..., "MergeReport"]
 """Merges with `detect`, `resolve` and `dry_run`."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    detect(parser)
+def arguments(parser: argparse.ArgumentParser, otherwise: str = "row") -> None:
+    """`otherwise`: what is compared where nothing is said; a pick or a revert compares rows."""
+    detect(parser, otherwise)
     parser.add_argument("--resolve", choices=("ours", "theirs"), help="who wins where both changed the same")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing")
 
 
-def detect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--detect", choices=("file", "row", "cell"), help="what conflicts; else as the table or the lake says"
-    )
+def detect(parser: argparse.ArgumentParser, otherwise: str = AS_SET) -> None:
+    parser.add_argument("--detect", choices=("file", "row", "cell"), help=f"what conflicts; else {otherwise}")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def drop_branch(session: Session, name: str, *, if_exists: bool = False) -> None
         if if_exists:
             return
         raise
-    if branch.id == session.branch_id:
+    if branch.id == session.branch_id and branch.parent_id is not None:  # of main the catalog says more
         raise Refused(f"this session is on the branch '{branch.name}'. USE another branch first.")
     session.catalog.drop_branch(name)
 

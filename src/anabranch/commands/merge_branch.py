@@ -13,6 +13,7 @@ from typing import Any
 
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import merge_bases, reached, reaches
+from anabranch.branching.law import RULES
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
 from anabranch.commands.keyed_merge import place_decided
@@ -293,11 +294,12 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
     looser = _looser(session, plan, wishes)
     shown = "\n".join(f"  {conflict}" for conflict in plan.conflicts[:10])
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
+    meant = [f"\n  {rule}: {RULES[rule]}." for rule in sorted({c.rule for c in plan.conflicts} & RULES.keys())]
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
     raise MergeConflict(
         f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
-        f"{shown}{more}{hint}\n{_way_out(plan.conflicts, wishes)}",
+        f"{shown}{more}{''.join(meant)}{hint}\n{_way_out(plan.conflicts, wishes)}",
         plan.conflicts,
         looser,
     )

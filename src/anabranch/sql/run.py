@@ -145,7 +145,7 @@ def _like(model: OpenTable, x: s.CreateTable) -> TableSpec:
     specs = [ColumnSpec((c.label,), c.type, c.nullable, c.write_default, c.comment) for c in model.schema.columns]
     parts = [column.label for column in model.schema.partition_columns]
     properties = {**model.record.properties, **x.properties}
-    return TableSpec(specs, (), parts, properties, x.comment or model.record.comment)
+    return TableSpec(specs, model.schema.key_labels, parts, properties, x.comment or model.record.comment)
 
 
 def _drop_table(session: Session, x: s.DropTable) -> Result:
