@@ -49,7 +49,7 @@ def _rule(conflict: ConflictRecord) -> str:
     from anabranch.branching.law import RULES
 
     said = RULES.get(conflict.rule)
-    return f"{said} ({conflict.rule})" if said else f"{conflict.kind}, {conflict.rule}"
+    return f"{said} ({conflict.rule})" if said else conflict.rule
 
 
 def _named(row: Any) -> str:
@@ -86,15 +86,23 @@ def _cell(value: Any) -> str:
 
 
 def next_steps(
-    typed: str, verb: str, theirs: str, conflicts: Sequence[ConflictRecord], passing: str | None, into: str
+    typed: str,
+    verb: str,
+    theirs: str,
+    conflicts: Sequence[ConflictRecord],
+    passing: str | None,
+    into: str,
+    detect: str | None = None,
 ) -> list[str]:
-    """`typed`: how a command begins. `passing`: another --detect under which nothing would conflict."""
-    again = f"  {typed} {verb} {quote(theirs)}"
+    """`typed`: how a command begins. `detect`: what was compared, if it was said; `passing`: another one under which
+    nothing would conflict."""
+    plain = f"  {typed} {verb} {quote(theirs)}"
+    again = f"{plain} --detect {detect}" if detect else plain
     if any(conflict.rule == _NAMES for conflict in conflicts):
         return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
     steps = []
     if passing is not None:
-        steps.append([f"{again} --detect {passing}", f"compare by {passing}: this passes"])
+        steps.append([f"{plain} --detect {passing}", f"compare by {passing}: this passes"])
     if verb == "merge" and any(conflict.kind == "rows" for conflict in conflicts):
         steps.append([f"  {typed} conflicts {quote(theirs)} --detect row", "see the rows that both changed"])
     rows = all(conflict.kind in _KINDS_OF_ROWS for conflict in conflicts)

@@ -60,15 +60,15 @@ class Meeting:
             said = _REFUSED[self.verb].format(theirs=self.theirs, into=self.into)
             said += f": {count:,} conflict{'s' * (count != 1)}."
             lines = [f"anabranch: error: {said}", "", *conflict_lines(conflict.conflicts)]
-            lines += ["", *self._next(settings, conflict)]
+            lines += ["", *self._next(settings, conflict, args.detect)]
             print("\n".join(lines), file=sys.stderr, flush=True)
             return CONFLICT
         self._print(report, settings, dry_run=args.dry_run)
         return CONFLICT if report.conflicts else OK
 
-    def _next(self, settings: Settings, conflict: MergeConflict) -> list[str]:
+    def _next(self, settings: Settings, conflict: MergeConflict, detect: str | None) -> list[str]:
         typed = settings.typed(self.into)
-        return next_steps(typed, self.verb, self.theirs, conflict.conflicts, conflict.passing, self.into)
+        return next_steps(typed, self.verb, self.theirs, conflict.conflicts, conflict.passing, self.into, detect)
 
     def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
         changes = [] if report.up_to_date else [row.asDict() for row in report.result()]
