@@ -268,18 +268,34 @@ class StorageFull(StorageError):
         super().__init__(f"no room to write {quoted(path)}: {reason}. Nothing was committed; free space and run again.")
 
 
+class Conflicts(tuple[Any, ...]):
+    """Records of conflicts (anabranch.model.conflict); they print as a table."""
+
+    COLUMNS = ("object", "kind", "rule", "row", "column", "base", "ours", "theirs")
+
+    def rows(self) -> list[list[Any]]:
+        return [[getattr(record, name) for name in self.COLUMNS] for record in self]
+
+    def __str__(self) -> str:
+        from anabranch.drawn import drawn
+
+        return drawn(self.COLUMNS, self.rows())
+
+    __repr__ = __str__
+
+
 class Conflict(AnabranchError):
     """Changes that do not fit together, as records."""
 
-    def __init__(self, message: str, conflicts: Sequence[Any] = ()) -> None:
+    def __init__(self, message: str, conflicts: Iterable[Any] = ()) -> None:
         super().__init__(message)
-        self.conflicts = tuple(conflicts)
+        self.conflicts = Conflicts(conflicts)
 
 
 class CommitConflict(Conflict):
     """The branch moved while a statement ran, and the statement does not fit on the new head."""
 
-    def __init__(self, message: str, conflicts: Sequence[Any] = (), table_ids: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, conflicts: Iterable[Any] = (), table_ids: Sequence[str] = ()) -> None:
         super().__init__(message, conflicts)
         self.table_ids = tuple(table_ids)
 
@@ -287,6 +303,6 @@ class CommitConflict(Conflict):
 class MergeConflict(Conflict):
     """Two branches changed the same thing. `passing`: another `detect` under which nothing conflicts, if any."""
 
-    def __init__(self, message: str, conflicts: Sequence[Any] = (), passing: str | None = None) -> None:
+    def __init__(self, message: str, conflicts: Iterable[Any] = (), passing: str | None = None) -> None:
         super().__init__(message, conflicts)
         self.passing = passing

@@ -104,3 +104,18 @@ def test_a_message_names_each_side(lake):
     told(lake, "CREATE TABLE d.y (a INT)", "CREATE TABLE d.y@dev (a INT)")
     with pytest.raises(MergeConflict, match="rename one first"):
         lake.sql("MERGE BRANCH dev RESOLVE USING OURS")
+
+
+def test_the_records_of_a_refused_merge_print_as_a_table(lake):
+    told(lake, "CREATE TABLE d.n (id INT, x INT)", "INSERT INTO d.n VALUES (1, 1)", "CREATE BRANCH dev")
+    told(lake, "UPDATE d.n SET x = 2", "UPDATE d.n@dev SET x = 3")
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev", detect="row")
+    head, _, line = str(refused.value.conflicts).splitlines()
+    assert head.split() == ["object", "kind", "rule", "row", "column", "base", "ours", "theirs"]
+    assert "id=1, x=2" in line
+    preview = lake.merge("dev", detect="row", dry_run=True)
+    assert (
+        repr(preview) == repr(refused.value.conflicts) == str(lake.sql("SHOW CONFLICTS IN dev WITH (detect = 'row')"))
+    )
+    assert "preview" in repr(lake.merge("dev", detect="row", resolve="ours", dry_run=True))

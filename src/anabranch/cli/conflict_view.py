@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output import aligned, cell, plain, styled
+from anabranch.errors import Conflicts
 
 if TYPE_CHECKING:
     from anabranch.model.conflict import ConflictRecord
@@ -20,8 +21,7 @@ _NAMES = "names"
 
 def record(conflict: ConflictRecord) -> dict[str, Any]:
     """A conflict for JSON."""
-    names = ("object", "kind", "rule", "row", "column", "base", "ours", "theirs")
-    return {name: plain(getattr(conflict, name)) for name in names}
+    return {name: plain(getattr(conflict, name)) for name in Conflicts.COLUMNS}
 
 
 def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN) -> list[str]:

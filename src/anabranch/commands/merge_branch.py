@@ -23,7 +23,7 @@ from anabranch.commands.resolutions import refuse_idle
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.commands.table_merge import TableMerger
-from anabranch.errors import CommitConflict, MergeConflict, Refused
+from anabranch.errors import CommitConflict, Conflicts, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
@@ -64,8 +64,8 @@ class MergeReport:
         return self.plan.is_empty
 
     @property
-    def conflicts(self) -> tuple[ConflictRecord, ...]:
-        return tuple(self.plan.conflicts)
+    def conflicts(self) -> Conflicts:
+        return Conflicts(self.plan.conflicts)
 
     def result(self) -> Result:
         if self.up_to_date:
@@ -79,7 +79,7 @@ class MergeReport:
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
     def __str__(self) -> str:
-        return str(self.result())
+        return str(self.conflicts or self.result())
 
     __repr__ = __str__
 
