@@ -69,6 +69,15 @@ def test_like_copies_columns_partitions_and_properties_but_no_rows(lake):
     assert rows(lake, "d.t") == [(1, "x")]
 
 
+def test_the_comment_of_a_table_is_changed_and_taken_away(lake):
+    told(lake, "CREATE TABLE d.t (a INT) COMMENT 'old'", "CREATE BRANCH dev", "COMMENT ON TABLE d.t@dev IS 'new'")
+    assert told(lake, "SHOW TABLES") == [("d", "t", "old")]
+    told(lake, "MERGE BRANCH dev")
+    assert told(lake, "SHOW TABLES") == [("d", "t", "new")]
+    told(lake, "COMMENT ON TABLE d.t IS NULL")
+    assert told(lake, "SHOW TABLES") == [("d", "t", None)]
+
+
 def test_like_copies_the_key_and_its_engine(lake):
     told(
         lake,
