@@ -52,13 +52,20 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return folded[found[0]] if found else None
 
 
+def columns_are(labels: Sequence[str]) -> str:
+    """For those who named one that is not there."""
+    shown = ", ".join(map(quoted, labels[:12]))
+    return f"The columns are {shown}{', …' if len(labels) > 12 else ''}." if labels else ""
+
+
 def quoted(name: str) -> str:
     return f"'{name}'"
 
 
 class NotALake(AnabranchError):
-    def __init__(self, path: str, why: str = "it holds no Anabranch catalog") -> None:
-        super().__init__(f"{quoted(path)} is not a lake: {why}. Create one with `anabranch init {path}`.")
+    def __init__(self, path: str, why: str = "it holds no Anabranch catalog", hint: str = "") -> None:
+        hint = hint or f"Create one with `anabranch init {path}`."
+        super().__init__(f"{quoted(path)} is not a lake: {why}. {hint}")
         self.path = path
 
 
@@ -160,9 +167,11 @@ class DataError(AnabranchError):
 
 
 class TypeMismatch(DataError):
-    def __init__(self, column: str, found: object, expected: object) -> None:
+    def __init__(self, column: str, found: object, expected: object, example: str = "") -> None:
+        shown = f" ({example}, for example)" if example else ""
         super().__init__(
-            f"column {quoted(column)} is {expected}, but the data is {found}. Cast it first; nothing was written."
+            f"column {quoted(column)} is {expected}, but the data is {found}{shown}. "
+            "Cast it first; nothing was written."
         )
 
 
@@ -172,17 +181,22 @@ class ValueOutOfRange(DataError):
 
 
 class NullViolation(DataError):
-    def __init__(self, column: str, table: str, rows: int | None = None) -> None:
-        count = f" ({rows} rows)" if rows else ""
-        super().__init__(
-            f"column {quoted(column)} of {quoted(table)} is NOT NULL, but the data holds NULL{count}. "
-            "Give a value, or DROP NOT NULL first."
-        )
+    """`wanted`: the column shall become NOT NULL."""
+
+    def __init__(self, column: str, table: str, rows: int | None = None, *, wanted: bool = False) -> None:
+        count = f" ({_rows(rows)})" if rows else ""
+        is_not = "cannot become NOT NULL: it" if wanted else "is NOT NULL, but the data"
+        way_out = "UPDATE or DELETE such rows first." if wanted else "Give a value, or DROP NOT NULL first."
+        super().__init__(f"column {quoted(column)} of {quoted(table)} {is_not} holds NULL{count}. {way_out}")
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 class SeveralMatches(DataError):
     def __init__(self, table: str, rows: int, shown: str = "") -> None:
-        count = "1 row" if rows == 1 else f"{rows:,} rows"
+        count = _rows(rows)
         example = f", for example where {shown}" if shown else ""
         super().__init__(
             f"MERGE INTO: {count} of {quoted(table)} matched by ON with more than one source row{example}. "
@@ -254,18 +268,34 @@ class StorageFull(StorageError):
         super().__init__(f"no room to write {quoted(path)}: {reason}. Nothing was committed; free space and run again.")
 
 
+class Conflicts(tuple[Any, ...]):
+    """Records of conflicts (anabranch.model.conflict); they print as a table."""
+
+    COLUMNS = ("object", "kind", "rule", "row", "column", "base", "ours", "theirs")
+
+    def rows(self) -> list[list[Any]]:
+        return [[getattr(record, name) for name in self.COLUMNS] for record in self]
+
+    def __str__(self) -> str:
+        from anabranch.drawn import drawn
+
+        return drawn(self.COLUMNS, self.rows())
+
+    __repr__ = __str__
+
+
 class Conflict(AnabranchError):
     """Changes that do not fit together, as records."""
 
-    def __init__(self, message: str, conflicts: Sequence[Any] = ()) -> None:
+    def __init__(self, message: str, conflicts: Iterable[Any] = ()) -> None:
         super().__init__(message)
-        self.conflicts = tuple(conflicts)
+        self.conflicts = Conflicts(conflicts)
 
 
 class CommitConflict(Conflict):
     """The branch moved while a statement ran, and the statement does not fit on the new head."""
 
-    def __init__(self, message: str, conflicts: Sequence[Any] = (), table_ids: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, conflicts: Iterable[Any] = (), table_ids: Sequence[str] = ()) -> None:
         super().__init__(message, conflicts)
         self.table_ids = tuple(table_ids)
 
@@ -273,6 +303,6 @@ class CommitConflict(Conflict):
 class MergeConflict(Conflict):
     """Two branches changed the same thing. `passing`: another `detect` under which nothing conflicts, if any."""
 
-    def __init__(self, message: str, conflicts: Sequence[Any] = (), passing: str | None = None) -> None:
+    def __init__(self, message: str, conflicts: Iterable[Any] = (), passing: str | None = None) -> None:
         super().__init__(message, conflicts)
         self.passing = passing

@@ -67,12 +67,12 @@ def _embedded(files: Any, *, create: bool) -> str:
         raise Refused(f"'{files.url}' is not a local folder: pass catalog='postgresql+psycopg://…' as well.")
     root = Path(files.root)
     if root.exists() and not root.is_dir():
-        raise NotALake(str(root), "it is a file")
+        raise NotALake(str(root), "it is a file", "Name a folder.")
     if not (root / CATALOG_FILE).exists():
         if not create:
             raise NotALake(str(root), "it holds no catalog" if root.exists() else "it does not exist")
         if root.exists() and any(root.iterdir()):
-            raise NotALake(str(root), "the folder holds other things; choose an empty or new one")
+            raise NotALake(str(root), "the folder holds other things", "Choose an empty or a new one.")
     return f"sqlite:///{quote(str(root / CATALOG_FILE), safe='/')}"
 
 
@@ -219,6 +219,8 @@ class Lake:
         from anabranch.commands.resolutions import Given
         from anabranch.sql.declare import table_parts
 
+        if not isinstance(theirs, str):
+            raise Refused(f"{theirs!r} names no branch: write its name, a tag, or 'branch@version'.")
         on = self if into is None else self.on(into)
         sides = {
             table_parts(name): side_of(f"resolve of {name}", side) for name, side in (resolve_tables or {}).items()
@@ -360,6 +362,8 @@ class Lake:
         """Makes a table, a database, or else the whole branch what it was; None if nothing differs."""
         from anabranch.sql.declare import table_parts
 
+        if table is not None and database is not None:
+            raise Refused("a table or a database is restored, not both: restore the database, it has the table.")
         then = self._session.resolve(version)
         if table is not None:
             return commands.restore.restore_table(self._session, table_parts(table), then)

@@ -310,7 +310,7 @@ def test_a_conflict_shows_the_three_values():
     (conflict,) = Case("", "s:struct<x:tinyint>", "s:struct<x:bigint>", "s:struct<x:int>").merge().conflicts
     assert (conflict.base, conflict.ours, conflict.theirs) == ("tinyint", "bigint", "int")
     assert (conflict.object, conflict.column) == ("d.t", "s.x")
-    assert str(conflict) == "d.t column s.x: int against bigint (A6.1)"
+    assert str(conflict) == "d.t, column s.x: theirs int, ours bigint (A6.1)"
 
 
 @pytest.mark.parametrize(

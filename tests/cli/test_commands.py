@@ -38,7 +38,7 @@ def test_init_does_not_take_over_a_folder(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "other" / "thesis.txt").write_text("…")
     ran = cli("init", str(tmp_path / "other"))
     assert ran.code == 1
-    assert "holds other things" in ran.err
+    assert "holds other things. Choose an empty" in ran.err
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["thesis.txt"]
 
 
@@ -132,6 +132,22 @@ def test_tables(cli: Cli) -> None:
     assert cli("tables").lines == ["d.t", "e.`a b`"]
     assert cli("tables", "d").lines == ["d.t"]
     assert cli("tables", "--json").json == ["d.t", "e.`a b`"]
+
+
+def test_a_branch_or_tag_may_start_anywhere_as_in_git(cli: Cli) -> None:
+    assert cli("branch", "dev", "3").out == "branch dev at version 3\n"
+    assert cli("branch", "again", "dev").out == "branch again at version 3\n"
+    assert cli("tag", "v1", "main@2").out == "tag v1 at version 2\n"
+    assert cli("branch", "old", "v1").out == "branch old at version 2\n"
+    refused = cli("branch", "more", "dev", "--at", "2")
+    assert (refused.code, "START" in refused.err) == (2, True)
+    assert cli("branch", "more", "nothing").code == 1
+
+
+def test_describe_of_everything_as_json_is_an_object(cli: Cli) -> None:
+    told = cli("describe", "d.t", "-x", "--json").json
+    assert (told["table"], told["rows"], told["primary_key"]) == ("d.t", "3", "")
+    assert [column["column"] for column in told["columns"]] == ["id", "v"]
 
 
 def test_describe(cli: Cli) -> None:

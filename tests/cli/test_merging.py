@@ -77,7 +77,7 @@ def test_a_conflict_is_shown_side_by_side_and_with_what_to_type_next(at_odds: Cl
     assert ["id", "2", "2", "2"] in lines
     assert ["*", "v", "a", "(deleted)", "one"] in lines
     assert "Nothing was changed. Next, one of:" in ran.err
-    assert "anabranch merge dev --resolve theirs" in ran.err
+    assert "anabranch merge dev --detect row --resolve theirs" in ran.err
     assert "anabranch diff main dev --table d.t" in ran.err
     assert ids() == [2, 3]
 
@@ -111,6 +111,18 @@ def test_a_conflict_is_resolved(at_odds: Cli, folder, side: str, expected: list,
     with anabranch.connect(folder, create=False) as lake:
         found = lake.table("d.t").to_arrow().sort_by("id").to_pylist()
     assert [list(row.values()) for row in found] == expected
+
+
+def test_a_rule_is_told_in_words(at_odds: Cli) -> None:
+    lines = at_odds("conflicts", "dev").lines
+    assert "d.t, file of slot 1: both updated rows of the same file (A3)" in lines
+    assert "d.t, file of slot 1: theirs updated and ours deleted rows of the same file (A1)" in lines
+    assert "A3: both updated rows of the same file." in at_odds("sql", "-c", "MERGE BRANCH dev").err
+
+
+def test_help_says_what_a_pick_compares(cli: Cli) -> None:
+    for verb, said in {"merge": "as the table", "cherry-pick": "else row", "revert": "else row"}.items():
+        assert said in " ".join(cli(verb, "--help").out.split())
 
 
 def test_conflicts_alone(at_odds: Cli) -> None:
@@ -151,7 +163,7 @@ def test_many_columns_show_only_those_that_differ(cli: Cli) -> None:
 
 def test_conflicts_are_resolved_row_by_row_from_what_they_show(at_odds: Cli, tmp_path, folder) -> None:
     ran = at_odds("merge", "dev", "--detect", "row")
-    assert "anabranch merge dev --resolutions FILE" in ran.err
+    assert "anabranch merge dev --detect row --resolutions FILE" in ran.err
     shown = {record["rule"]: record for record in at_odds("conflicts", "dev", "--detect", "row", "--json").json}
     both, lost = shown["update/update"], shown["update/delete"]
     rows = [{**both["theirs"], "_row_id": both["row"], "v": "mine"}, {"_row_id": lost["row"], "_kind": "-D"}]

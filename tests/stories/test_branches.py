@@ -207,6 +207,8 @@ def test_if_exists_and_if_not_exists(lake):
     told(lake, "CREATE TAG IF NOT EXISTS v1", "CREATE TAG IF NOT EXISTS v1", "DROP TAG IF EXISTS nothing")
     assert {b.name for b in lake.branches()} == {"main", "dev"}
     assert [t.name for t in lake.tags()] == ["v1"]
+    assert told(lake, "DROP BRANCH IF EXISTS nothing") == [("DROP BRANCH: nothing to do",)]
+    assert told(lake, "DROP TAG IF EXISTS v1") == [("tag v1 dropped",)]
 
 
 def test_the_log_tells_what_happened_newest_first(any_lake):

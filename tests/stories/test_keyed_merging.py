@@ -63,7 +63,7 @@ def test_a_conflict_shows_base_ours_and_theirs(people):
         ({"id": 9}, "insert/insert", None, None, row(9, "o", 9), row(9, "t", 9)),
     ]
     before, version = rows(people, "d.t"), people.version
-    with pytest.raises(MergeConflict, match="key id = 1: v = t against v = o"):
+    with pytest.raises(MergeConflict, match="key id = 1: theirs v = t, ours v = o"):
         told(people, "MERGE BRANCH dev")
     assert (rows(people, "d.t"), people.version) == (before, version)
     shown = people.sql("SHOW CONFLICTS FROM dev")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch.errors import AlreadyExists, AnabranchError, NotFound
+from anabranch.errors import AlreadyExists, AnabranchError, DataError, NotFound
 from tests.stories.telling import rows, told
 
 BEGINNING = (
@@ -263,3 +263,11 @@ def test_lakes_open_again_on_any_branch_and_are_not_made_unasked(begun, tmp_path
     with pytest.raises(AnabranchError, match="nowhere"):
         anabranch.connect(tmp_path / "nowhere", create=False)
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_row_that_names_no_column_is_a_row_of_defaults(lake):
+    table = lake.create_table("d.t", "a INT, b STRING DEFAULT 'x'")
+    assert table.write([{}, {}]) == 2
+    assert rows(lake, "d.t") == [(None, "x"), (None, "x")]
+    with pytest.raises(DataError, match="name no column"):
+        lake.create_table("d.u", "b STRING DEFAULT 'x'").write([{}])

@@ -69,6 +69,27 @@ def test_like_copies_columns_partitions_and_properties_but_no_rows(lake):
     assert rows(lake, "d.t") == [(1, "x")]
 
 
+def test_the_comment_of_a_table_is_changed_and_taken_away(lake):
+    told(lake, "CREATE TABLE d.t (a INT) COMMENT 'old'", "CREATE BRANCH dev", "COMMENT ON TABLE d.t@dev IS 'new'")
+    assert told(lake, "SHOW TABLES") == [("d", "t", "old")]
+    told(lake, "MERGE BRANCH dev")
+    assert told(lake, "SHOW TABLES") == [("d", "t", "new")]
+    told(lake, "COMMENT ON TABLE d.t IS NULL")
+    assert told(lake, "SHOW TABLES") == [("d", "t", None)]
+
+
+def test_like_copies_the_key_and_its_engine(lake):
+    told(
+        lake,
+        "CREATE TABLE d.t (k INT, `a b` INT, PRIMARY KEY (`a b`, k)) "
+        "TBLPROPERTIES ('merge-engine' = 'aggregation', 'fields.default-aggregate-function' = 'sum')",
+        "CREATE TABLE d.u LIKE d.t",
+    )
+    ((first,), (second,)) = told(lake, "SHOW CREATE TABLE d.t"), told(lake, "SHOW CREATE TABLE d.u")
+    assert second[0] == first[0].replace("d.t", "d.u")
+    assert ("# primary key", "a b, k") in [row[:2] for row in told(lake, "DESCRIBE EXTENDED d.u")]
+
+
 def test_rename_within_and_across_databases_keeps_rows_and_identity(any_lake):
     told(any_lake, "CREATE DATABASE e", "CREATE TABLE d.t (a INT)", "INSERT INTO d.t VALUES (1)")
     identity = any_lake.table("d.t").id

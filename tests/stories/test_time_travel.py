@@ -50,7 +50,8 @@ def test_refs_of_every_form_read_the_same_past(table):
     version = min(table.seen)
     told(table, f"CREATE TAG first FROM main AT VERSION {version}", "CREATE BRANCH dev")
     for name in (f"d.t@{version}", f"d.t@main@{version}", f"d.t@dev@{version}", "d.t@first",
-                 f"d.t VERSION AS OF {version}", "d.t VERSION AS OF 'first'"):  # fmt: skip
+                 f"d.t VERSION AS OF {version}", "d.t VERSION AS OF 'first'",
+                 f"d.t VERSION AS OF 'dev@{version}'"):  # fmt: skip
         assert rows(table, name) == table.seen[version][1], name
 
 

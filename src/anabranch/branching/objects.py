@@ -24,11 +24,13 @@ Record = TypeVar("Record", DatabaseRecord, TableRecord)
 
 @dataclass(frozen=True)
 class Merged(Generic[Record]):
-    """With conflicts the record is ours'. `changes` are what theirs did to ours' record; none: it stays as it is."""
+    """With conflicts the record is ours'. `changes` are what theirs did to ours' record; none: it stays as it is.
+    `settled`: there was a conflict, and the wish of the user decided it; that is news, even if nothing comes of it."""
 
     record: Record | None
     conflicts: tuple[ConflictRecord, ...] = ()
     changes: tuple[Operation, ...] = ()
+    settled: bool = False
 
 
 def three_way(bases: Sequence[Value], ours: Value, theirs: Value) -> Value:
@@ -50,11 +52,11 @@ def merge_database(
     theirs' drop does not take along (it was without CASCADE). Both matter only if the other side dropped it."""
     others = ("tables in it",) if theirs_changed_tables else ()
     merged = _merge(_DATABASE, bases, ours, theirs, others, resolve)
-    if merged.changes != ("drop",) or not ours_created_tables or resolve == "theirs":
+    if merged.changes != ("drop",) or not ours_created_tables:
         return merged
     assert ours is not None
-    if resolve == "ours":
-        return Merged(ours)
+    if resolve is not None:
+        return replace(merged, settled=True) if resolve == "theirs" else Merged(ours, settled=True)
     conflict = ConflictRecord(
         object=quote_identifier(ours.name),
         kind="database",
@@ -118,10 +120,10 @@ def _merge(
         changed.extend(others)
         if len(old) < len(bases):  # bases that disagree: changed on both sides
             changed.append("create")
-        if not changed or resolve == "ours":
+        if not changed:
             return Merged(ours)
-        if resolve == "theirs":
-            return revived
+        if resolve is not None:
+            return replace(revived, settled=True) if resolve == "theirs" else Merged(ours, settled=True)
         shown = name or quote_identifier(old[0].name)
         return Merged(ours, (ConflictRecord(shown, kind.name, "drop", "dropped", ", ".join(changed), old[0].name),))
     return _attributes(kind, old, ours, theirs, resolve, name or quote_identifier(ours.name))
@@ -154,13 +156,13 @@ def _attributes(
         before = [base.properties.get(key) for base in old]
         mine, other = ours.properties.get(key), theirs.properties.get(key)
         # Neither head has it: that is nothing they have alike, but two removals, if all bases had it.
-        if mine is None and other is None and None not in before and resolve is None:
+        if mine is None and other is None and None not in before:
             rule = cell(kind.matrix, kind.unset, kind.unset)
             conflicts.append(ConflictRecord(shown, kind.name, rule, f"unset {key}", f"unset {key}", before[0]))
         value = three_way(before or [None], mine, other)
         if value is not None:
             properties[key] = value
-    if conflicts:
+    if conflicts and resolve is None:
         return Merged(ours, tuple(conflicts))
     place: dict[str, Any] = {
         attribute: three_way(
@@ -175,7 +177,8 @@ def _attributes(
         "properties": ("properties",),
         "comment": ("comment",),
     }
-    return Merged(merged, (), tuple(operation for operation, where in effects.items() if _differ(where, ours, merged)))
+    changes = tuple(operation for operation, where in effects.items() if _differ(where, ours, merged))
+    return Merged(merged, (), changes, settled=bool(conflicts))
 
 
 def check_names(databases: Iterable[DatabaseRecord], tables: Iterable[TableRecord]) -> list[ConflictRecord]:

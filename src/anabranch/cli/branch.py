@@ -9,7 +9,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from anabranch.cli.output import aligned, print_json, styled
-from anabranch.cli.refs import check_naming, naming
+from anabranch.cli.refs import check_naming, naming, start_of
 from anabranch.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def run(settings: Settings, args: argparse.Namespace) -> None:
             lake.rename_branch(old, new)
             said, record = f"branch {old} is now {new}", {"branch": new, "renamed_from": old}
         elif args.name:
-            made = lake.create_branch(args.name, args.source, args.at)
+            made = lake.create_branch(args.name, *start_of(args))
             name, version = made.branch, made.version
             said, record = f"branch {name} at version {version}", {"branch": name, "version": version}
         else:

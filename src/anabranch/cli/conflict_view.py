@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output import aligned, cell, plain, styled
+from anabranch.errors import Conflicts
 
 if TYPE_CHECKING:
     from anabranch.model.conflict import ConflictRecord
@@ -20,8 +21,7 @@ _NAMES = "names"
 
 def record(conflict: ConflictRecord) -> dict[str, Any]:
     """A conflict for JSON."""
-    names = ("object", "kind", "rule", "row", "column", "base", "ours", "theirs")
-    return {name: plain(getattr(conflict, name)) for name in names}
+    return {name: plain(getattr(conflict, name)) for name in Conflicts.COLUMNS}
 
 
 def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN) -> list[str]:
@@ -37,12 +37,19 @@ def _lines(conflict: ConflictRecord) -> list[str]:
     where = [conflict.object]
     where += [_named(conflict.row)] if conflict.row else []
     where += [f"column {conflict.column}"] if conflict.column else []
-    title = f"{styled(', '.join(where), 'bold')}: {conflict.kind}, {conflict.rule}"
+    title = f"{styled(', '.join(where), 'bold')}: {_rule(conflict)}"
     sides = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
     if any(isinstance(value, Mapping) for value in sides.values()):
         return [title, *_side_by_side(sides)]
     told = [[f"  {side}", _cell(value)] for side, value in sides.items() if value is not None]
     return [title, *aligned(told)]
+
+
+def _rule(conflict: ConflictRecord) -> str:
+    from anabranch.branching.law import RULES
+
+    said = RULES.get(conflict.rule)
+    return f"{said} ({conflict.rule})" if said else conflict.rule
 
 
 def _named(row: Any) -> str:
@@ -79,15 +86,23 @@ def _cell(value: Any) -> str:
 
 
 def next_steps(
-    typed: str, verb: str, theirs: str, conflicts: Sequence[ConflictRecord], passing: str | None, into: str
+    typed: str,
+    verb: str,
+    theirs: str,
+    conflicts: Sequence[ConflictRecord],
+    passing: str | None,
+    into: str,
+    detect: str | None = None,
 ) -> list[str]:
-    """`typed`: how a command begins. `passing`: another --detect under which nothing would conflict."""
-    again = f"  {typed} {verb} {quote(theirs)}"
+    """`typed`: how a command begins. `detect`: what was compared, if it was said; `passing`: another one under which
+    nothing would conflict."""
+    plain = f"  {typed} {verb} {quote(theirs)}"
+    again = f"{plain} --detect {detect}" if detect else plain
     if any(conflict.rule == _NAMES for conflict in conflicts):
         return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
     steps = []
     if passing is not None:
-        steps.append([f"{again} --detect {passing}", f"compare by {passing}: this passes"])
+        steps.append([f"{plain} --detect {passing}", f"compare by {passing}: this passes"])
     if verb == "merge" and any(conflict.kind == "rows" for conflict in conflicts):
         steps.append([f"  {typed} conflicts {quote(theirs)} --detect row", "see the rows that both changed"])
     rows = all(conflict.kind in _KINDS_OF_ROWS for conflict in conflicts)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.output import print_json_rows, print_table
+from anabranch.cli.output import print_json, print_json_rows, print_table
 from anabranch.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from anabranch.commands.result import Result
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,4 +20,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(settings: Settings, args: argparse.Namespace) -> None:
     with settings.open() as lake:
         result = lake.table(args.table).describe(extended=args.extended)
-    (print_json_rows if settings.json else print_table)(result.columns, result)
+    if not settings.json:
+        print_table(result.columns, result)
+    elif args.extended:
+        print_json(_as_object(result))
+    else:
+        print_json_rows(result.columns, result)
+
+
+def _as_object(result: Result) -> dict[str, Any]:
+    """The table's own attributes, and its columns as a list."""
+    rows = [row.asDict() for row in result]
+    own = {row["column"].removeprefix("# ").replace(" ", "_"): row["type"] for row in rows if row["column"][:2] == "# "}
+    return own | {"columns": [row for row in rows if row["column"] and row["column"][:2] != "# "]}

@@ -19,7 +19,7 @@ from anabranch.cli.settings import Settings
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("theirs", metavar="THEIRS", help="branch, tag or branch@version")
     parser.add_argument("--into", metavar="BRANCH", help="the branch to merge into; else --branch, else main")
-    merging.arguments(parser)
+    merging.arguments(parser, merging.AS_SET)
     parser.add_argument(
         "--resolve-table", metavar="DATABASE.TABLE=SIDE", action="append", default=[], help="the same for one table"
     )

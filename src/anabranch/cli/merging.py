@@ -23,20 +23,20 @@ _REFUSED = {
     "cherry-pick": "'{theirs}' cannot be picked onto '{into}'",
     "revert": "'{theirs}' cannot be undone on '{into}'",
 }
+AS_SET = "as the table or the lake says"
 Run = Callable[..., "MergeReport"]
 """Merges with `detect`, `resolve` and `dry_run`."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    detect(parser)
+def arguments(parser: argparse.ArgumentParser, otherwise: str = "row") -> None:
+    """`otherwise`: what is compared where nothing is said; a pick or a revert compares rows."""
+    detect(parser, otherwise)
     parser.add_argument("--resolve", choices=("ours", "theirs"), help="who wins where both changed the same")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing")
 
 
-def detect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--detect", choices=("file", "row", "cell"), help="what conflicts; else as the table or the lake says"
-    )
+def detect(parser: argparse.ArgumentParser, otherwise: str = AS_SET) -> None:
+    parser.add_argument("--detect", choices=("file", "row", "cell"), help=f"what conflicts; else {otherwise}")
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class Meeting:
             said = _REFUSED[self.verb].format(theirs=self.theirs, into=self.into)
             said += f": {count:,} conflict{'s' * (count != 1)}."
             lines = [f"anabranch: error: {said}", "", *conflict_lines(conflict.conflicts)]
-            lines += ["", *self._next(settings, conflict)]
+            lines += ["", *self._next(settings, conflict, args.detect)]
             print("\n".join(lines), file=sys.stderr, flush=True)
             return CONFLICT
         self._print(report, settings, dry_run=args.dry_run)
         return CONFLICT if report.conflicts else OK
 
-    def _next(self, settings: Settings, conflict: MergeConflict) -> list[str]:
+    def _next(self, settings: Settings, conflict: MergeConflict, detect: str | None) -> list[str]:
         typed = settings.typed(self.into)
-        return next_steps(typed, self.verb, self.theirs, conflict.conflicts, conflict.passing, self.into)
+        return next_steps(typed, self.verb, self.theirs, conflict.conflicts, conflict.passing, self.into, detect)
 
     def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
         changes = [] if report.up_to_date else [row.asDict() for row in report.result()]

@@ -38,12 +38,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     # rich is slow to import, and `log` and `branch` do without.
     from rich.console import Console
 
-    from anabranch.commands.result import Result
+    from anabranch.drawn import rendered
 
     wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
     console = Console(width=wide, highlight=False)
     with console.capture() as captured:
-        console.print(Result(columns, rows).rendered())
+        console.print(rendered(columns, rows))
     lines = (line.rstrip() for line in captured.get().splitlines())
     print("\n".join(line for line in lines if line))
 

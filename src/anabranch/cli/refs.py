@@ -19,9 +19,11 @@ def count(text: str) -> int:
 
 
 def naming(parser: argparse.ArgumentParser, kind: str) -> None:
-    """What `branch` and `tag` take: nothing, NAME, -d NAME, or -m OLD NEW."""
+    """What `branch` and `tag` take: nothing, NAME [START], -d NAME, or -m OLD NEW."""
     parser.add_argument("name", nargs="?", metavar="NAME", help=f"create this {kind}")
-    parser.add_argument("--from", dest="source", metavar="REF", help="from a branch or tag; else from --branch")
+    start = "at a branch, tag, version or branch@version; else at the head of --branch"
+    parser.add_argument("start", nargs="?", metavar="START", type=ref, help=start)
+    parser.add_argument("--from", dest="source", metavar="REF", help="the same, as an option")
     parser.add_argument("--at", metavar="VERSION", type=count, help="at a version of it; else at its head")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("-d", "--delete", metavar="NAME", help=f"drop a {kind}")
@@ -31,5 +33,14 @@ def naming(parser: argparse.ArgumentParser, kind: str) -> None:
 def check_naming(args: argparse.Namespace) -> None:
     if args.name and (args.delete or args.move):
         raise Usage("one thing at a time: NAME, -d or -m.")
+    if args.start is not None and (args.source is not None or args.at is not None):
+        raise Usage("START says it already: leave out --from and --at.")
     if not args.name and (args.source is not None or args.at is not None):
         raise Usage("--from and --at go with a NAME to create.")
+
+
+def start_of(args: argparse.Namespace) -> tuple[str | None, int | None]:
+    """The ref and the version at which to create."""
+    if isinstance(args.start, int):
+        return None, args.start
+    return args.start or args.source, args.at

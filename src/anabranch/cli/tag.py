@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from anabranch.cli.output import aligned, print_json
-from anabranch.cli.refs import check_naming, naming
+from anabranch.cli.refs import check_naming, naming, start_of
 from anabranch.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def run(settings: Settings, args: argparse.Namespace) -> None:
             lake.rename_tag(old, new)
             said, record = f"tag {old} is now {new}", {"tag": new, "renamed_from": old}
         elif args.name:
-            made = lake.create_tag(args.name, args.source, args.at)
+            made = lake.create_tag(args.name, *start_of(args))
             said, record = f"tag {made.name} at version {made.version}", {"tag": made.name, "version": made.version}
         else:
             _list(lake, settings)

@@ -17,16 +17,18 @@ def create_branch(session: Session, name: str, ref: Ref, *, if_not_exists: bool 
         return session.catalog.branch(name)
 
 
-def drop_branch(session: Session, name: str, *, if_exists: bool = False) -> None:
+def drop_branch(session: Session, name: str, *, if_exists: bool = False) -> bool:
+    """Whether there was one."""
     try:
         branch = session.catalog.branch(name)
     except NotFound:
         if if_exists:
-            return
+            return False
         raise
-    if branch.id == session.branch_id:
+    if branch.id == session.branch_id and branch.parent_id is not None:  # of main the catalog says more
         raise Refused(f"this session is on the branch '{branch.name}'. USE another branch first.")
     session.catalog.drop_branch(name)
+    return True
 
 
 def create_tag(session: Session, name: str, ref: Ref, *, if_not_exists: bool = False) -> Tag:
@@ -39,7 +41,9 @@ def create_tag(session: Session, name: str, ref: Ref, *, if_not_exists: bool = F
         return found
 
 
-def drop_tag(session: Session, name: str, *, if_exists: bool = False) -> None:
+def drop_tag(session: Session, name: str, *, if_exists: bool = False) -> bool:
+    """Whether there was one."""
     if if_exists and fold(name) not in {fold(tag.name) for tag in session.catalog.tags()}:
-        return
+        return False
     session.catalog.drop_tag(name)
+    return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from anabranch import expressions
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.engines import check_change, engine_spec
-from anabranch.errors import AnabranchError, NullViolation, SchemaError
+from anabranch.errors import AnabranchError, NullViolation, SchemaError, TypeMismatch
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import read_batches
@@ -89,6 +89,8 @@ def literal(default: str, type_: DataType, label: str) -> str:
     """The value of a default as a literal, fixed now."""
     try:
         value = expressions.constant(expressions.parse_expression(default), to_arrow(type_))
+    except TypeMismatch as error:
+        raise SchemaError(f"DEFAULT {default} does not fit column '{label}' of type {type_}.") from error
     except AnabranchError as error:
         raise SchemaError(f"DEFAULT {default} does not fit column '{label}' of type {type_}: {error}") from error
     return expressions.literal_sql(value)
@@ -231,4 +233,4 @@ def _refuse_nulls(session: Session, table: OpenTable, path: Path) -> None:
     plan = plan_scan(session.view(table), [column.label], Predicate(where))
     nulls = sum(batch.num_rows for batch in read_batches(plan))
     if nulls:
-        raise NullViolation(".".join(path), table.name, nulls)
+        raise NullViolation(".".join(path), table.name, nulls, wanted=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from anabranch.commands.merge_branch import MergeReport
 from anabranch.commands.result import Result
-from anabranch.model.conflict import ConflictRecord
-
-COLUMNS = ("object", "kind", "rule", "row", "column", "base", "ours", "theirs")
+from anabranch.errors import Conflicts
 
 
-def conflict_table(conflicts: Sequence[ConflictRecord]) -> Result:
-    return Result(COLUMNS, [[getattr(conflict, name) for name in COLUMNS] for conflict in conflicts])
+def conflict_table(conflicts: Conflicts) -> Result:
+    return Result(conflicts.COLUMNS, conflicts.rows())
 
 
 def report_table(report: MergeReport) -> Result:

@@ -11,6 +11,7 @@ from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import checked
 from anabranch.model.records import Change, DatabaseRecord
+from anabranch.model.words import counted
 
 
 def create_database(
@@ -39,7 +40,8 @@ def drop_database(session: Session, name: str, *, if_exists: bool = False, casca
     tables = session.catalog.tables(head, record.id)
     if tables and not cascade:
         raise Refused(
-            f"database '{record.name}' still has {len(tables)} tables. Drop them first, or DROP DATABASE … CASCADE."
+            f"database '{record.name}' still has {counted(len(tables), 'table')}. "
+            "Drop them first, or DROP DATABASE … CASCADE."
         )
     changes = [Change("table", t.id, "drop", {"name": t.name, "database": record.id}) for t in tables]
     return session.commit(

@@ -75,6 +75,7 @@ def _details(session: Session, table: OpenTable) -> list[tuple[str, str]]:
         ("# comment", table.record.comment or ""),
         ("# version", str(table.position.version)),
         ("# schema id", str(table.schema.id)),
+        ("# primary key", ", ".join(table.schema.key_labels)),
         ("# partitioned by", ", ".join(column.label for column in table.schema.partition_columns)),
         ("# properties", _pairs(table.record.properties)),
         ("# parts", str(len(view.parts))),
@@ -108,8 +109,7 @@ def show_create_table(table: OpenTable) -> Result:
     """A statement that makes an equal, empty table."""
     lines = [f"  {_declaration(column)}" for column in table.schema.columns]
     if table.schema.primary_key:
-        keys = [table.schema.physical(name).label for name in table.schema.primary_key]  # type: ignore[union-attr]
-        lines.append(f"  PRIMARY KEY ({', '.join(map(quote_identifier, keys))})")
+        lines.append(f"  PRIMARY KEY ({', '.join(map(quote_identifier, table.schema.key_labels))})")
     text = f"CREATE TABLE {table.name} (\n" + ",\n".join(lines) + "\n)"
     if table.schema.partitioned_by:
         text += f"\nPARTITIONED BY ({', '.join(quote_identifier(c.label) for c in table.schema.partition_columns)})"

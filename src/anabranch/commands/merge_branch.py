@@ -13,6 +13,7 @@ from typing import Any
 
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import merge_bases, reached, reaches
+from anabranch.branching.law import RULES
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
 from anabranch.commands.keyed_merge import place_decided
@@ -22,11 +23,11 @@ from anabranch.commands.resolutions import refuse_idle
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.commands.table_merge import TableMerger
-from anabranch.errors import CommitConflict, MergeConflict, Refused
+from anabranch.errors import CommitConflict, Conflicts, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
-from anabranch.model.names import fold
+from anabranch.model.names import fold, qualified
 from anabranch.model.part import Part, with_changed
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.words import counted
@@ -43,10 +44,12 @@ class MergePlan:
     databases: list[tuple[DatabaseRecord, tuple[str, ...]]] = field(default_factory=list)
     tables: dict[str, TableMerge] = field(default_factory=dict)
     conflicts: list[ConflictRecord] = field(default_factory=list)
+    settled: bool = False
+    """A conflict of a database was resolved, even if nothing comes of it: the merge is worth an edge."""
 
     @property
     def is_empty(self) -> bool:
-        return not (self.databases or self.tables or self.conflicts)
+        return not (self.databases or self.tables or self.conflicts or self.settled)
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,8 +64,8 @@ class MergeReport:
         return self.plan.is_empty
 
     @property
-    def conflicts(self) -> tuple[ConflictRecord, ...]:
-        return tuple(self.plan.conflicts)
+    def conflicts(self) -> Conflicts:
+        return Conflicts(self.plan.conflicts)
 
     def result(self) -> Result:
         if self.up_to_date:
@@ -72,10 +75,11 @@ class MergeReport:
         for made in self.plan.tables.values():
             what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
             rows.append([made.name, what, *made.counts(), status])
+        rows = rows or [["", "", 0, 0, status]]  # a conflict was settled, and nothing came of it
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
     def __str__(self) -> str:
-        return str(self.result())
+        return str(self.conflicts or self.result())
 
     __repr__ = __str__
 
@@ -220,13 +224,25 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
         resolve=wishes.resolve,
     )
     plan.conflicts += merged.conflicts
+    plan.settled |= merged.settled
+    if merged.settled and not merged.changes and (merged.record is None or merged.record.dropped):
+        _leave_created(plan, database_id)
     if merged.changes and merged.record is not None:
         plan.databases.append((merged.record, merged.changes))
-        if merged.changes == ("drop",) and cascades:
+        if merged.changes == ("drop",):
             for record in catalog.tables(at.ours, database_id):
                 if record.id not in plan.tables:
+                    name = qualified(merged.record.name, record.name)
                     gone = replace(record, dropped=True)
-                    plan.tables[record.id] = TableMerge(record.name, gone, operations=[("drop", {})])
+                    plan.tables[record.id] = TableMerge(name, gone, operations=[("drop", {})])
+
+
+def _leave_created(plan: MergePlan, database_id: str) -> None:
+    """Ours dropped the database, and that stands: the tables that theirs created in it stay where they are."""
+    for table_id, made in list(plan.tables.items()):
+        created = made.operations[:1] == [("create", {})]
+        if created and made.record is not None and made.record.database_id == database_id:
+            del plan.tables[table_id]
 
 
 def _drops_with_tables(session: Session, at: Positions, database_id: str) -> bool:
@@ -278,14 +294,23 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
     looser = _looser(session, plan, wishes)
     shown = "\n".join(f"  {conflict}" for conflict in plan.conflicts[:10])
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
+    meant = [f"\n  {rule}: {RULES[rule]}." for rule in sorted({c.rule for c in plan.conflicts} & RULES.keys())]
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
     raise MergeConflict(
         f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
-        f"{shown}{more}{hint}\nRESOLVE USING OURS or THEIRS settles conflicts of rows.",
+        f"{shown}{more}{''.join(meant)}{hint}\n{_way_out(plan.conflicts, wishes)}",
         plan.conflicts,
         looser,
     )
+
+
+def _way_out(conflicts: Sequence[ConflictRecord], wishes: Wishes) -> str:
+    if any(conflict.rule == "names" for conflict in conflicts):
+        return "Two things of one name cannot be merged: rename one first."
+    if wishes.resolve is not None:
+        return f"RESOLVE USING {wishes.resolve.upper()} does not settle this: change one of the branches first."
+    return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:

@@ -80,7 +80,7 @@ def add_partitions(
         if text in have:
             if if_not_exists:
                 continue
-            raise AlreadyExists("partition", describe(table, text))
+            raise AlreadyExists("partition", describe(table, text), "IF NOT EXISTS passes over it.")
         have.add(text)
         records.append(PartitionRecord(table.id, text))
     if not records:
@@ -100,7 +100,8 @@ def drop_partitions(
         values = scope(table, spec)
         found = [text for text in known if all(json.loads(text).get(k) == v for k, v in values.items())]
         if not found and not if_exists:
-            raise NotFound("partition", ", ".join(f"{k}={v}" for k, v in spec.items()))
+            shown = "/".join(label + "=" + text.strip("'") for label, text in spec.items())
+            raise NotFound("partition", shown, hint="SHOW PARTITIONS lists them; IF EXISTS passes over it.")
         dropped += [text for text in found if text not in dropped]
     if not dropped:
         return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
+
+from anabranch.drawn import drawn, rendered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,30 +82,10 @@ class Result:
     def show(self, n: int | None = None, truncate: bool = False) -> None:
         from rich.console import Console
 
-        Console().print(self.rendered(n))
-
-    def rendered(self, n: int | None = None) -> Any:
-        """A rich table of the first rows."""
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for place, name in enumerate(self.columns):
-            numbers = all(isinstance(row[place], (int, float)) for row in self._rows) and bool(self._rows)
-            table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
-        for row in self._rows[:n]:
-            table.add_row(*(Text(shown(value)) for value in row))  # not markup: "[/b]" is a value
-        return table
+        Console().print(rendered(self.columns, self._rows[:n]))
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        console = Console(width=160, force_terminal=False, no_color=True)
-        with console.capture() as captured:
-            console.print(self.rendered())
-        lines = (line.rstrip() for line in captured.get().splitlines())
-        return "\n".join(line for line in lines if line)
+        return drawn(self.columns, self._rows)
 
     __repr__ = __str__
 
@@ -122,16 +103,3 @@ def _array(values: Sequence[Any]) -> pa.Array:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def shown(value: Any) -> str:
-    """A value as a person reads it."""
-    if value is None:
-        return ""
-    if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={item}" for key, item in value.items())
-    return str(value)

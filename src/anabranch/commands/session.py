@@ -19,7 +19,7 @@ from anabranch.model.names import qualified
 from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableRecord
 from anabranch.model.schema import Schema
-from anabranch.model.types import TIMESTAMP
+from anabranch.model.types import TIMESTAMP, quote_identifier
 from anabranch.options import Limits, option
 
 if TYPE_CHECKING:
@@ -165,7 +165,8 @@ class Session:
         found = self.catalog.database(position, name)
         if found is None:
             known = [record.name for record in self.catalog.databases(position)]
-            raise NotFound("database", name, known, f"Create it with CREATE DATABASE {name}.")
+            hint = f"Create it with CREATE DATABASE {quote_identifier(name)}."
+            raise NotFound("database", name, known, self._not_then(position) or hint)
         return found
 
     def find_table(self, names: Sequence[str], position: Position | None = None) -> OpenTable | None:
@@ -183,8 +184,15 @@ class Session:
         if found is None:
             database = self.database(names[0], position)
             known = [qualified(database.name, r.name) for r in self.catalog.tables(position, database.id)]
-            raise NotFound("table", qualified(*names), known)
+            raise NotFound("table", qualified(*names), known, self._not_then(position))
         return found
+
+    def _not_then(self, position: Position) -> str:
+        """Of a past version: that it is the past which lacks the name."""
+        if position.version == self.catalog.head(position.branch_id):
+            return ""
+        branch = self.catalog.branch_by_id(position.branch_id).name
+        return f"It was not there at version {position.version} of branch '{branch}'."
 
     def view(self, table: OpenTable) -> TableView:
         """Everything that a scan of the table needs."""

@@ -108,7 +108,7 @@ class TableMerger:
         )
         made.conflicts += merged.conflicts
         made.record = merged.record
-        made.news = bool(merged.changes) or self._is_news(rows_changed=rows_changed)
+        made.news = bool(merged.changes) or merged.settled or self._is_news(rows_changed=rows_changed)
         made.operations += [(operation, {}) for operation in merged.changes]
         if merged.conflicts or merged.record is None or merged.record.dropped:
             return made
@@ -118,7 +118,7 @@ class TableMerger:
         if not rows_changed:
             check_engine(self, made)
             return made
-        made.news = False
+        made.news = merged.settled
         self._merge_schema(made)
         check_engine(self, made)
         self._merge_partitions(made)
@@ -566,10 +566,13 @@ class TableMerger:
         kept = [part for slot, part in self.mine.head.parts.items() if slot not in removed]
         dead = united([self.mine.head.dead, *replay.killed.values()])
         ids = {part.schema_id for part in (*placed, *kept) if len(dead.get(part.slot, ())) < part.rows}
+        told = {conflict.column for conflict in made.conflicts if conflict.kind == "column"}
         found = {}
         for id in sorted(ids):
             written = self.reads.schema(self.id, id)
             for column in unreadable_columns(made.schema, written):
+                if column.label in told:
+                    continue
                 stored = written.stored_as(column)
                 words = (str(column.type), str(stored.type) if stored else "")
                 record = ConflictRecord(self.name, "column", "A6.1", *words, column=column.label)

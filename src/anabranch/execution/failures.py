@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from anabranch import errors
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
 
 _OURS = re.compile(r"anabranch\.errors\.(\w+): (.*?)(?:\n\s*$|\n\n|\n\tat |\Z)", re.DOTALL)
 
@@ -18,15 +22,22 @@ _STATE = re.compile(r"\s*SQLSTATE: \w+\s*$")
 _PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception|Invalid|Warning): .+)$", re.MULTILINE)
 
 
+_PLACE = re.compile(r";? \(?line \d+,? pos \d+.*", re.DOTALL)
+"""Where Spark found it in the text that it got, which is not the user's, and the plan that it had made so far."""
+
+
 @contextmanager
-def spark_failures(writing: str | None = None) -> Iterator[None]:
-    """`writing`: the path that Spark itself writes to meanwhile."""
+def spark_failures(writing: str | None = None, labels: Sequence[str] = (), text: str = "") -> Iterator[None]:
+    """`writing`: the path that Spark itself writes to meanwhile. `text`: what the user wrote, and `labels`: the columns
+    of the tables that it reads."""
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
         yield
-    except (ParseException, AnalysisException) as error:
-        raise errors.SqlError(_first_lines(str(error))) from error
+    except ParseException as error:
+        raise _syntax_error(str(error), text) from error
+    except AnalysisException as error:
+        raise _unknown_column(error, labels) or errors.SqlError(analysis_message(str(error))) from error
     except PySparkException as error:
         raise translated(error, writing) from error
     except Exception as error:
@@ -36,6 +47,42 @@ def spark_failures(writing: str | None = None) -> Iterator[None]:
         if type(error).__module__.startswith("py4j"):
             raise translated(error, writing) from error
         raise
+
+
+def _syntax_error(message: str, text: str) -> errors.SqlError:
+    """Spark's text is not the user's, so its position is found again by the word that it stumbled over."""
+    near = _NEAR.search(message)
+    word = near.group(1) if near else None
+    found = "the end" if near and word is None else word or "this"
+    places = [place.start() for place in re.finditer(re.escape(word), text)] if word else [len(text.rstrip())]
+    if near is None or len(places) != 1:
+        return errors.SqlError(analysis_message(message.strip()))
+    return errors.SqlError(f"the query does not parse: unexpected {found}", text, places[0])
+
+
+_NEAR = re.compile(r"Syntax error at or near (?:end of input|'([^']+)')")
+
+
+def _unknown_column(error: PySparkException, labels: Sequence[str]) -> errors.NotFound | None:
+    """Spark saw only the columns that are needed, so it cannot know the nearest one."""
+    if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        return None
+    found = error.getMessageParameters() or {}
+    *_, name = names = _NAME.findall(found.get("objectName", "")) or [""]
+    if not name:
+        return None
+    known = list(dict.fromkeys([*labels, *_NAME.findall(found.get("proposal", ""))]))
+    shown = errors.nearest(name.replace("``", "`"), known)
+    hint = f"Did you mean {errors.quoted(shown)}?" if shown else errors.columns_are(known)
+    return errors.NotFound("column", ".".join(names).replace("``", "`"), hint=hint)
+
+
+_NAME = re.compile("`((?:[^`]|``)+)`")
+
+
+def analysis_message(text: str) -> str:
+    """Spark's own words without its plan and its code."""
+    return _STATE.sub("", _PLACE.sub("", _first_lines(text))).rstrip("; ")
 
 
 def translated(error: Exception, writing: str | None = None) -> errors.AnabranchError:

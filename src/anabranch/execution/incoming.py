@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from anabranch.errors import DataError, TypeMismatch, ValueOutOfRange
 from anabranch.model import types
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 from anabranch.storage.arrow_types import to_arrow
 
 
@@ -46,6 +47,11 @@ def arrow_table(data: Any, schema: Schema | None = None) -> pa.Table:
 
 def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema | None) -> pa.Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
+    if rows and not names and schema is not None:
+        # Rows of defaults. An Arrow table without columns has no rows, so one that is NULL anyway stands for them.
+        names = [column.label for column in schema.columns if column.nullable and column.write_default is None][:1]
+        if not names:
+            raise DataError("the rows name no column: give a value for one of them at least.")
     return _from_columns({name: [row.get(name) for row in rows] for name in names}, schema)
 
 
@@ -88,11 +94,23 @@ def _array(name: str, values: Any, schema: Schema | None) -> pa.Array:
         _refuse_unknown_fields(name, values, to_arrow(column.type))
     try:
         return pa.array(values, to_arrow(column.type) if column else None)
-    except (pa.ArrowTypeError, TypeError) as error:
-        raise TypeMismatch(name, str(error), column.type if column else "unknown") from error
-    except (pa.ArrowInvalid, OverflowError) as error:
-        if column is not None and (
-            "large" in str(error) or "precision" in str(error) or "out of" in str(error).lower()
-        ):
-            raise ValueOutOfRange(name, column.type, str(error)) from error
-        raise TypeMismatch(name, str(error), column.type if column else "unknown") from error
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as error:
+        raise _refused(name, values, column, error) from error
+
+
+_TOO_LARGE = re.compile("large|precision|out of|data loss", re.IGNORECASE)
+
+
+def _refused(name: str, values: Sequence[Any], column: Column | None, error: Exception) -> DataError:
+    """Says it by the first value that cannot be stored, in the words of the table rather than of Arrow."""
+    if column is None:
+        return DataError(f"the values of the data's column '{name}' are not of one type: {error}.")
+    target = to_arrow(column.type)
+    for value in values:
+        try:
+            pa.array([value], target)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as found:
+            if not isinstance(found, (TypeError, pa.ArrowTypeError)) and _TOO_LARGE.search(str(found)):
+                return ValueOutOfRange(name, column.type, f"the value is {value}")
+            return TypeMismatch(name, type(value).__name__, column.type, repr(value)[:40])
+    return TypeMismatch(name, str(error), column.type)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pat
 
-from anabranch.errors import ExpressionError, NeedsSpark, NotFound
+from anabranch.errors import ExpressionError, NeedsSpark, NotFound, columns_are
 from anabranch.expressions.nodes import Datum, Node
 from anabranch.expressions.types import canonical, is_known, spark_name
 
@@ -29,7 +29,7 @@ class Names:
                 label = self._label(parts[skipped])
                 if label is not None:
                     return _field(self._column(label), parts[skipped + 1 :])
-        raise NotFound("column", ".".join(parts), self.schema.names)
+        raise NotFound("column", ".".join(parts), self.schema.names, columns_are(self.schema.names))
 
     def _qualifies(self, parts: Sequence[str]) -> bool:
         if not parts:

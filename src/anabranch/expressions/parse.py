@@ -60,4 +60,9 @@ def _located(error: ParseError, text: str) -> SqlError:
     start = sum(len(piece) + 1 for piece in text.split("\n")[: line - 1])
     # sqlglot's column is that of the last character of the offending token.
     position = max(start + column - len(first.get("highlight") or " "), 0)
-    return SqlError(f"the expression does not parse: {first.get('description') or error}", text, position)
+    return SqlError(f"the expression does not parse: {_plain(first.get('description') or str(error))}", text, position)
+
+
+def _plain(description: str) -> str:
+    """sqlglot's words without its own class names."""
+    return "something is missing here" if description.startswith("Required keyword") else description

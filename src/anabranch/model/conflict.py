@@ -22,11 +22,10 @@ class ConflictRecord:
     column: str | None = None
 
     def __str__(self) -> str:
-        named = f"key {_row(self.row)}" if isinstance(self.row, Mapping) else f"row {self.row}"
-        where = f" {named}" if self.row is not None else ""
-        where += f" column {self.column}" if self.column is not None else ""
+        where = [self.object, *([_named(self.row)] if self.row is not None else [])]
+        where += [f"column {self.column}"] if self.column is not None else []
         ours, theirs = self._told()
-        return f"{self.object}{where}: {theirs} against {ours} ({self.rule})"
+        return f"{', '.join(where)}: theirs {theirs}, ours {ours} ({self.rule})"
 
     def _told(self) -> tuple[str, str]:
         """Of two rows only the fields in which they differ."""
@@ -36,6 +35,13 @@ class ConflictRecord:
             return here, there
         here, there = (_row(side) if isinstance(side, Mapping) else str(side) for side in (self.ours, self.theirs))
         return here, there
+
+
+def _named(row: Any) -> str:
+    """A key by its columns, a row by its id, a file by its words."""
+    if isinstance(row, Mapping):
+        return f"key {_row(row)}"
+    return f"row {row}" if isinstance(row, int) else str(row)
 
 
 def _row(values: Mapping[str, Any]) -> str:

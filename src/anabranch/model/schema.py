@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from anabranch.errors import NotFound
+from anabranch.errors import NotFound, columns_are
 from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.types import DataType
@@ -56,13 +56,17 @@ class Schema:
     def labels(self) -> tuple[str, ...]:
         return tuple(column.label for column in self.columns)
 
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        return tuple(self._by_physical[name].label for name in self.primary_key)
+
     def find(self, label: str) -> Column | None:
         return self._by_label.get(fold(label))
 
     def column(self, label: str) -> Column:
         found = self.find(label)
         if found is None:
-            raise NotFound("column", label, self.labels)
+            raise NotFound("column", label, self.labels, columns_are(self.labels))
         return found
 
     def physical(self, physical: str) -> Column | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from anabranch.sql import clauses
 from anabranch.sql import statements as st
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.refs import database_name, written_table_name
+from anabranch.sql.refs import database_name, state_of, written_table_name
 
-_BRANCH, _TAG, _REF = "a branch name", "a tag name", "a branch or tag name"
+_BRANCH, _TAG = "a branch name", "a tag name"
 
 
 def create_branch(cursor: Cursor) -> st.CreateBranch:
     if_not_exists = clauses.if_not_exists(cursor)
     name = cursor.identifier(_BRANCH)
-    from_ref = cursor.identifier(_REF) if cursor.take("FROM") else None
-    return st.CreateBranch(name, from_ref, _at_version(cursor), if_not_exists)
+    from_ref, version = state_of(cursor) if cursor.take("FROM") else (None, _at_version(cursor))
+    return st.CreateBranch(name, from_ref, version, if_not_exists)
 
 
 def drop_branch(cursor: Cursor) -> st.DropBranch:
@@ -49,8 +49,8 @@ def show_current_branch(cursor: Cursor) -> st.ShowCurrentBranch:
 def create_tag(cursor: Cursor) -> st.CreateTag:
     if_not_exists = clauses.if_not_exists(cursor)
     name = cursor.identifier(_TAG)
-    ref = cursor.identifier(_REF) if cursor.take_any("FROM", "AS OF") else None
-    return st.CreateTag(name, ref, _at_version(cursor), if_not_exists)
+    ref, version = state_of(cursor) if cursor.take_any("FROM", "AS OF") else (None, _at_version(cursor))
+    return st.CreateTag(name, ref, version, if_not_exists)
 
 
 def drop_tag(cursor: Cursor) -> st.DropTag:
@@ -76,9 +76,9 @@ def show_tags(cursor: Cursor) -> st.ShowTags:
 
 def show_log(cursor: Cursor) -> st.ShowLog:
     graph = cursor.take("GRAPH")
-    ref = cursor.identifier(_REF) if cursor.take_any("IN", "FROM") else None
+    name, version = state_of(cursor) if cursor.take_any("IN", "FROM") else (None, None)
     limit = cursor.integer("a limit") if cursor.take("LIMIT") else None
-    return st.ShowLog(ref, limit, graph)
+    return st.ShowLog(name, limit, graph, version)
 
 
 def restore(cursor: Cursor) -> st.Statement:

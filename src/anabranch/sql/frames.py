@@ -35,7 +35,8 @@ def run_query(
     prepared = prepare(text, given.keys())
     plans = plans_of(session.at(session.head()), prepared)
     spark = session.shared.spark()
-    with spark_failures():
+    labels = [label for plan in plans for label in plan.view.schema.labels]
+    with spark_failures(labels=labels, text=text):
         made = {}
         for number, (plan, use) in enumerate(zip(plans, prepared.tables, strict=True)):
             made[f"anabranch_{number}"] = _frame(session, plan, ids=use.start == ids_at)

@@ -87,6 +87,7 @@ STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER TABLE": alter.table,
     "DROP TABLE": tables.drop,
     "TRUNCATE TABLE": tables.truncate,
+    "COMMENT ON TABLE": tables.comment_on,
     "OPTIMIZE": tables.optimize,
     "INSERT INTO": rows.insert_into,
     "INSERT OVERWRITE": rows.insert_overwrite,

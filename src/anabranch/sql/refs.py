@@ -97,6 +97,18 @@ def at_time_travel(cursor: Cursor) -> bool:
     return False
 
 
+def state_of(cursor: Cursor) -> tuple[str, int | None]:
+    """`dev`, a tag, or either at a version: `dev@12`, `dev AT VERSION 12`."""
+    name = cursor.identifier("a branch or tag name")
+    version = cursor.integer("a version") if cursor.take("@") else None
+    position = cursor.position
+    if cursor.take("AT VERSION"):
+        if version is not None:
+            raise cursor.error("the version is given twice", position)
+        version = cursor.integer("a version")
+    return name, version
+
+
 def _at_ref(cursor: Cursor) -> Ref:
     cursor.expect("@")
     if cursor.token.kind is Kind.NUMBER:
@@ -108,7 +120,8 @@ def _at_ref(cursor: Cursor) -> Ref:
 def _time_travel(cursor: Cursor) -> Ref | None:
     if cursor.take_any(*_VERSION):
         if cursor.token.kind is Kind.STRING:
-            return Ref(cursor.string("a branch or tag name"))
+            name, at, version = cursor.string("a branch or tag name").partition("@")  # which no name can hold
+            return Ref(name, int(version)) if version.isdecimal() else Ref(name + at + version)
         return Ref(version=cursor.integer("a version"))
     if cursor.take_any(*_TIMESTAMP):
         cursor.take_any("TIMESTAMP", "DATE")

@@ -10,7 +10,7 @@ from typing import Any
 from anabranch.commands import branches, columns, databases, describe, options, partitions, restore, tables
 from anabranch.commands.columns import ColumnSpec
 from anabranch.commands.result import Result
-from anabranch.commands.session import OpenTable, Ref, Session, as_ref, rerun
+from anabranch.commands.session import OpenTable, Ref, Session, rerun
 from anabranch.commands.tables import TableSpec
 from anabranch.errors import Refused, SqlError
 from anabranch.model.types import parse_type
@@ -145,7 +145,7 @@ def _like(model: OpenTable, x: s.CreateTable) -> TableSpec:
     specs = [ColumnSpec((c.label,), c.type, c.nullable, c.write_default, c.comment) for c in model.schema.columns]
     parts = [column.label for column in model.schema.partition_columns]
     properties = {**model.record.properties, **x.properties}
-    return TableSpec(specs, (), parts, properties, x.comment or model.record.comment)
+    return TableSpec(specs, model.schema.key_labels, parts, properties, x.comment or model.record.comment)
 
 
 def _drop_table(session: Session, x: s.DropTable) -> Result:
@@ -163,6 +163,11 @@ def _rename_table(session: Session, x: s.RenameTable) -> Result:
 def _set_properties(session: Session, x: s.SetProperties) -> Result:
     on, table = _write(session, x.name)
     return _committed(tables.set_properties(on, table, x.properties), "ALTER TABLE")
+
+
+def _comment_on(session: Session, x: s.CommentOnTable) -> Result:
+    on, table = _write(session, x.name)
+    return _committed(tables.set_table_comment(on, table, x.comment), "COMMENT ON TABLE")
 
 
 def _unset_properties(session: Session, x: s.UnsetProperties) -> Result:
@@ -224,8 +229,8 @@ def _create_branch(session: Session, x: s.CreateBranch) -> Result:
 
 
 def _drop_branch(session: Session, x: s.DropBranch) -> Result:
-    branches.drop_branch(session, x.name, if_exists=x.if_exists)
-    return done(f"branch {x.name} dropped")
+    dropped = branches.drop_branch(session, x.name, if_exists=x.if_exists)
+    return done(f"branch {x.name} dropped" if dropped else "DROP BRANCH: nothing to do")
 
 
 def _rename_branch(session: Session, x: s.RenameBranch) -> Result:
@@ -244,8 +249,8 @@ def _create_tag(session: Session, x: s.CreateTag) -> Result:
 
 
 def _drop_tag(session: Session, x: s.DropTag) -> Result:
-    branches.drop_tag(session, x.name, if_exists=x.if_exists)
-    return done(f"tag {x.name} dropped")
+    dropped = branches.drop_tag(session, x.name, if_exists=x.if_exists)
+    return done(f"tag {x.name} dropped" if dropped else "DROP TAG: nothing to do")
 
 
 def _rename_tag(session: Session, x: s.RenameTag) -> Result:
@@ -254,9 +259,10 @@ def _rename_tag(session: Session, x: s.RenameTag) -> Result:
 
 
 def _show_log(session: Session, x: s.ShowLog) -> Result:
+    at = session.resolve(Ref(x.ref, x.version))
     if x.graph:
-        return describe.show_graph(session, session.resolve(as_ref(x.ref)), x.limit)
-    return describe.show_log(session, session.catalog.log(session.resolve(as_ref(x.ref)), x.limit))
+        return describe.show_graph(session, at, x.limit)
+    return describe.show_log(session, session.catalog.log(at, x.limit))
 
 
 def _history(session: Session, x: s.DescribeHistory) -> Result:
@@ -336,6 +342,7 @@ _RUNNERS: dict[type, Runner] = {
     s.RenameTable: _rename_table,
     s.SetProperties: _set_properties,
     s.UnsetProperties: _unset_properties,
+    s.CommentOnTable: _comment_on,
     s.AddColumns: _add_columns,
     s.DropColumns: _drop_columns,
     s.RenameColumn: _rename_column,

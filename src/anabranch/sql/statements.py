@@ -199,6 +199,14 @@ class SetProperties(Statement):
 
 
 @dataclass(frozen=True)
+class CommentOnTable(Statement):
+    """None takes the comment away."""
+
+    name: Name
+    comment: str | None
+
+
+@dataclass(frozen=True)
 class UnsetProperties(Statement):
     name: Name
     keys: tuple[str, ...]
@@ -397,6 +405,7 @@ class ShowLog(Statement):
     ref: str | None = None
     limit: int | None = None
     graph: bool = False
+    version: int | None = None
 
 
 @dataclass(frozen=True)

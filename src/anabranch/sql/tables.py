@@ -77,6 +77,12 @@ def truncate(cursor: Cursor) -> st.TruncateTable:
     return st.TruncateTable(name, clauses.partition(cursor) if cursor.at("PARTITION") else None)
 
 
+def comment_on(cursor: Cursor) -> st.CommentOnTable:
+    name = written_table_name(cursor)
+    cursor.expect("IS")
+    return st.CommentOnTable(name, None if cursor.take("NULL") else cursor.string("a comment"))
+
+
 def optimize(cursor: Cursor) -> st.OptimizeTable:
     return st.OptimizeTable(written_table_name(cursor))
 
