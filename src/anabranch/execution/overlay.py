@@ -66,7 +66,9 @@ class Overlay:
         slots = itertools.count(max((part.slot for part in self.parts), default=0) + 1)
         hiding = _Hiding(self.found, next(slots))
         rows = hiding.noted(_combined(view, parts, spec, records, keys), spec)
-        made = write_keyed(Destination(self.files, view.schema), rows, lambda: next(slots), kinds=False)
+        # Not by partition: the keys that were noted are those of the parts only if rows stay in the order of keys.
+        to = Destination(self.files, replace(view.schema, partitioned_by=()))
+        made = write_keyed(to, rows, lambda: next(slots), kinds=False)
         # A key that is gone has no combined row, and still must hide the row it had: so keys count, not rows.
         found = self.found.advanced([PartRows(hiding.slot, keys), *hiding.parts(made)])
         return replace(self, parts=(*self.parts, *made), found=found)
