@@ -9,6 +9,7 @@ import pytest
 
 from anabranch.errors import (
     AnabranchError,
+    ColumnInUse,
     ColumnMismatch,
     InvalidOption,
     KindRefused,
@@ -324,6 +325,7 @@ CREATES = {
     "CREATE TABLE d.x (id INT, v INT, PRIMARY KEY (id)) TBLPROPERTIES ('sequence.field' = 'w')": OptionConflict,
     "CREATE TABLE d.x (id INT, v INT) TBLPROPERTIES ('merge-engine' = 'deduplicate')": OptionConflict,
     "CREATE TABLE d.x (id INT PRIMARY KEY) TBLPROPERTIES ('num-sorted-run.stop-trigger' = '1')": InvalidOption,
+    "CREATE TABLE d.x (id INT PRIMARY KEY) TBLPROPERTIES ('num-sorted-run.stop-trigger' = '4')": OptionConflict,
 }
 
 
@@ -368,8 +370,8 @@ ALTERS = {
     "ALTER TABLE d.t SET TBLPROPERTIES ('merge-engine' = 'first-row')": OptionConflict,
     "ALTER TABLE d.t SET TBLPROPERTIES ('sequence.field' = 'v')": OptionConflict,
     "ALTER TABLE d.t UNSET TBLPROPERTIES ('sequence.field')": OptionConflict,
-    "ALTER TABLE d.t RENAME COLUMN n TO m": OptionConflict,
-    "ALTER TABLE d.t DROP COLUMN n": OptionConflict,
+    "ALTER TABLE d.t RENAME COLUMN n TO m": ColumnInUse,
+    "ALTER TABLE d.t DROP COLUMN n": ColumnInUse,
     "UPDATE d.t SET id = 2": Refused,
     "UPDATE d.t SET nothing = 2": NotFound,
 }
