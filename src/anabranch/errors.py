@@ -13,6 +13,7 @@ AnabranchError
 ├── UnknownOption            an option that does not exist; offers the nearest
 ├── InvalidOption            an option with a value it cannot have
 ├── OptionConflict           options that do not go together, or do not fit their table
+│   └── ColumnInUse          a column that an option speaks of
 ├── SchemaError              a column change or type that is refused
 │   └── UnsupportedType
 ├── DataError                rows that do not fit their table
@@ -147,6 +148,15 @@ class OptionConflict(AnabranchError):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"option {quoted(name)} cannot be set so: {why}.")
         self.name = name
+
+
+class ColumnInUse(OptionConflict):
+    """A column that an option of its table speaks of."""
+
+    def __init__(self, option: str, columns: Iterable[str]) -> None:
+        named = " and ".join(map(quoted, columns))
+        AnabranchError.__init__(self, f"option {quoted(option)} speaks of {named}, which cannot be dropped or renamed.")
+        self.name = option
 
 
 class SchemaError(AnabranchError):

@@ -23,11 +23,21 @@ from anabranch.keyed.keys import (
     segment_starts,
     sort_indices,
 )
-from tests.keyed.some_keys import arrays, order, some_types_and_rows
+from tests.keyed.some_keys import VALUES, arrays, order, some_types_and_rows
 
 
 def sorted_rows(rows, types):
     return sorted(rows, key=lambda row: order(row, types))
+
+
+@pytest.mark.parametrize("type_", VALUES, ids=str)
+@settings(max_examples=5)
+@given(st.data())
+def test_null_is_below_every_value_where_keys_may_be_null(type_, data):
+    some = data.draw(VALUES[type_])
+    keys = key_columns([pa.array([some, None, some, None], type_)], nullable=True)
+    assert sort_indices(keys).tolist() == [1, 3, 0, 2]
+    assert segment_starts(keys.take(sort_indices(keys))).tolist() == [0, 2]
 
 
 @settings(deadline=None)

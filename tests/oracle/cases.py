@@ -697,6 +697,24 @@ case(
     tables={"d.t": "k n p | " + OLD},
 )
 case(
+    "both renamed a column alike, and ours did more: up to date",
+    theirs=RENAME_A.format("n"),
+    ours=f"{RENAME_A.format('n')}; {ADD_C.format('INT')}",
+    up_to_date=True,
+)
+case(
+    "both dropped a column, and ours did more: up to date",
+    theirs="ALTER TABLE d.t DROP COLUMN b",
+    ours=f"ALTER TABLE d.t DROP COLUMN b; {ADD_C.format('INT')}",
+    up_to_date=True,
+)
+case(
+    "a revert of what is undone already is up to date",
+    ours=f"{ADD_C.format('INT')}; ALTER TABLE d.t DROP COLUMN c; ALTER TABLE d.t ADD COLUMN f INT",
+    merge="REVERT main@11",
+    up_to_date=True,
+)
+case(
     "both renamed two columns to one name",
     theirs=RENAME_A.format("n"),
     ours="ALTER TABLE d.t RENAME COLUMN b TO n",

@@ -34,10 +34,28 @@ AFTER = [
 def test_criss_cross(crossed: str, detect: str) -> None:
     for (theirs, ours), side in itertools.product(AFTER, ("", "RESOLVE USING OURS", "RESOLVE USING THEIRS")):
         script = f"{CROSSED[crossed]}; {theirs}; {MAIN}; {ours}; MERGE BRANCH dev {side} WITH (detect = '{detect}')"
-        with Pair(BASE) as pair:
-            for branch, statement in steps(f"{BASE}; {script}")[len(pair.script) :]:
-                try:
-                    pair.run(branch, statement, compare=False)
-                except Undecided:
-                    break
-            pair.compare_all()
+        lives_through(script)
+
+
+OVERWRITES = [
+    "TRUNCATE TABLE d.t",
+    "INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (9, 9)",
+    "INSERT OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (9, 9)",
+]
+
+
+@pytest.mark.parametrize("detect", ["file", "row", "cell"])
+@pytest.mark.parametrize(("crossed", "row"), [("each kept its own", 1), ("both inserted", 5)])
+def test_what_ours_overwrote_is_discarded(crossed: str, row: int, detect: str) -> None:
+    for theirs, ours in itertools.product([update(row, "a = 51"), delete(row)], OVERWRITES):
+        lives_through(f"{CROSSED[crossed]}; {theirs}; {MAIN}; {ours}; MERGE BRANCH dev WITH (detect = '{detect}')")
+
+
+def lives_through(script: str) -> None:
+    with Pair(BASE) as pair:
+        for branch, statement in steps(f"{BASE}; {script}")[len(pair.script) :]:
+            try:
+                pair.run(branch, statement, compare=False)
+            except Undecided:
+                break
+        pair.compare_all()

@@ -9,6 +9,7 @@ import pytest
 
 from anabranch.errors import (
     AnabranchError,
+    ColumnInUse,
     ColumnMismatch,
     InvalidOption,
     KindRefused,
@@ -254,6 +255,64 @@ def test_compaction_beside_writes_keeps_every_row(lake, engine, sort_engine):
     assert found == model
 
 
+def test_combined_rows_of_several_partitions(lake):
+    """What was combined before hides its own old version, whichever partition it is in."""
+    table = keyed(lake, "partial-update", "id INT, p INT, a INT", "id, p", "PARTITIONED BY (p)")
+    model = {}
+    for step in range(6):
+        made = [(id, p, step) for id in range(3) for p in range(2) if (id + p + step) % 3]
+        model |= {(id, p): a for id, p, a in made}
+        table.write([dict(zip(("id", "p", "a"), row, strict=True)) for row in made])
+        assert rows(lake, "d.t") == sorted((*key, a) for key, a in model.items())
+
+
+# --- compaction forgets nothing that a later record can tell ----------------------------------------------------------
+
+FORGETTING = {
+    "a delete stays at its sequence": ({"sequence.field": "s"}, [(1, 1, 1, "+I"), (1, 1, 5, "-D")], (1, 3, 3), []),
+    "a sum has been taken from": (
+        {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"},
+        [(1, 5, 1, "-D")], (1, 3, 2), [(1, -2, 2)]
+    ),
+    "a retract advanced a group": (
+        {"merge-engine": "partial-update", "fields.s.sequence-group": "v"}, [(1, 5, 5, "-D")], (1, 3, 3), [(1, None, 5)]
+    ),
+    "a removed row starts from nothing": (
+        {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
+        [(1, 1, 1, "+I"), (1, 1, 1, "-D")], (1, None, 2), [(1, None, 2)]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("told_before", FORGETTING)
+@pytest.mark.parametrize("compacting", ["never", "before", "on another branch", "twice"])
+def test_compaction_forgets_nothing_that_a_later_record_can_tell(lake, told_before, compacting):
+    options, before, after, expected = FORGETTING[told_before]
+    properties = ", ".join(f"'{name}' = '{word}'" for name, word in options.items())
+    told(lake, f"CREATE TABLE d.t (id INT, v INT, s INT, PRIMARY KEY (id)) TBLPROPERTIES ({properties})")
+    table = lake.table("d.t")
+    for record in before:
+        table.write([dict(zip(("id", "v", "s", "_kind"), record, strict=True))])
+    told(lake, "CREATE BRANCH dev")
+    if compacting != "never":
+        told(lake, "OPTIMIZE d.t")
+        assert rows(lake, "d.t") == []
+    if compacting == "twice":
+        version = lake.version
+        told(lake, "OPTIMIZE d.t")
+        assert lake.version == version, "there was nothing to do"
+    on = lake.on("dev") if compacting == "on another branch" else lake
+    on.table("d.t").write([dict(zip(("id", "v", "s"), after, strict=True))])
+    assert rows(on, "d.t") == expected
+
+
+def test_a_compacted_delete_keeps_its_sequence_in_a_merge(lake):
+    keyed(lake, columns="id INT, v INT, s INT", **{"sequence.field": "s"})
+    told(lake, "INSERT INTO d.t VALUES (1, 1, 1)", "CREATE BRANCH dev", "INSERT INTO d.t@dev VALUES (1, 3, 3)")
+    told(lake, "INSERT INTO d.t (id, s, _kind) VALUES (1, 5, '-D')", "OPTIMIZE d.t", "MERGE BRANCH dev")
+    assert rows(lake, "d.t") == []
+
+
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 CREATES = {
@@ -266,6 +325,7 @@ CREATES = {
     "CREATE TABLE d.x (id INT, v INT, PRIMARY KEY (id)) TBLPROPERTIES ('sequence.field' = 'w')": OptionConflict,
     "CREATE TABLE d.x (id INT, v INT) TBLPROPERTIES ('merge-engine' = 'deduplicate')": OptionConflict,
     "CREATE TABLE d.x (id INT PRIMARY KEY) TBLPROPERTIES ('num-sorted-run.stop-trigger' = '1')": InvalidOption,
+    "CREATE TABLE d.x (id INT PRIMARY KEY) TBLPROPERTIES ('num-sorted-run.stop-trigger' = '4')": OptionConflict,
 }
 
 
@@ -310,8 +370,8 @@ ALTERS = {
     "ALTER TABLE d.t SET TBLPROPERTIES ('merge-engine' = 'first-row')": OptionConflict,
     "ALTER TABLE d.t SET TBLPROPERTIES ('sequence.field' = 'v')": OptionConflict,
     "ALTER TABLE d.t UNSET TBLPROPERTIES ('sequence.field')": OptionConflict,
-    "ALTER TABLE d.t RENAME COLUMN n TO m": OptionConflict,
-    "ALTER TABLE d.t DROP COLUMN n": OptionConflict,
+    "ALTER TABLE d.t RENAME COLUMN n TO m": ColumnInUse,
+    "ALTER TABLE d.t DROP COLUMN n": ColumnInUse,
     "UPDATE d.t SET id = 2": Refused,
     "UPDATE d.t SET nothing = 2": NotFound,
 }

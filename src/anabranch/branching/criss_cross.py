@@ -12,7 +12,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from anabranch.branching.row_merge import Contest, Replay
-from anabranch.branching.rows import Origins, ids_of, origins_of, united, visible
+from anabranch.branching.rows import Origins, Scope, ids_of, origins_of, united, visible
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.state import TableState
 
@@ -36,6 +36,15 @@ def disputed(
     order = np.argsort(known, kind="stable")
     base = apart[order][np.searchsorted(known[order], keys)] if len(keys) else nothing
     return Contest(base, _placed(keys, ours_ids, ours_origins), _placed(keys, theirs_ids, theirs_origins)), keys
+
+
+def discarded(contest: Contest, bases: Sequence[TableState], scopes: Sequence[Scope]) -> np.ndarray:
+    """Rows that ours overwrote: what theirs did to them does not count. `scopes`: ours' overwrites."""
+    parts = {slot: part for base in bases for slot, part in base.parts.items()}
+    slots = contest.base >> POSITION_BITS
+    covered = [slot for slot in np.unique(slots).tolist() if any(scope.covers(parts[slot]) for scope in scopes)]
+    found: np.ndarray = (contest.ours < 0) & np.isin(slots, covered)
+    return found
 
 
 def left_standing(ours: TableState, replay: Replay, ids: np.ndarray) -> np.ndarray:

@@ -49,6 +49,9 @@ class Contest:
     def __len__(self) -> int:
         return len(self.base)
 
+    def where(self, chosen: np.ndarray) -> Contest:
+        return Contest(self.base[chosen], self.ours[chosen], self.theirs[chosen])
+
 
 @dataclass
 class Replay:

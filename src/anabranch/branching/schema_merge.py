@@ -36,12 +36,14 @@ _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 @dataclass(frozen=True)
 class SchemaMerge:
     """With conflicts the schema is only a preview. `changed`: it differs from ours. `new_aliases`: the physical path of
-    a column on theirs -> that of the column of ours with which it was unified; later merges want all of them back."""
+    a column on theirs -> that of the column of ours with which it was unified; later merges want all of them back.
+    `set_aside`: theirs changed something that the schema does not show, because ours dropped it, or by a resolution."""
 
     schema: Schema
     conflicts: tuple[ConflictRecord, ...] = ()
     changed: bool = False
     new_aliases: Mapping[str, str] = field(default_factory=dict)
+    set_aside: bool = False
 
 
 def merge_schemas(
@@ -70,7 +72,8 @@ def merge_schemas(
         merge.refuse("empty", _labels(ours.columns), _labels(theirs.columns), None, ())
     schema = Schema(UNNUMBERED, columns, key, partition)
     schema = next((side for side in (ours, theirs) if _alike(side, schema)), schema)
-    return SchemaMerge(schema, tuple(merge.conflicts), not _alike(schema, ours), merge.new_aliases)
+    changed = not _alike(schema, ours)
+    return SchemaMerge(schema, tuple(merge.conflicts), changed, merge.new_aliases, merge.set_aside)
 
 
 def newly_required(merged: Schema, written: Schema) -> list[Column]:
@@ -155,6 +158,7 @@ class _Merge:
     resolve: Side | None
     conflicts: list[ConflictRecord] = field(default_factory=list)
     new_aliases: dict[str, str] = field(default_factory=dict)
+    set_aside: bool = False
 
     def refuse(self, rule: str, ours: object, theirs: object, base: object, path: tuple[str, ...]) -> None:
         column = ".".join(path) or None
@@ -183,6 +187,8 @@ class _Merge:
                 merged[key] = self._column(versions, mine[key], other[key], scope, unified=key in unified.values())
             elif key not in known:
                 merged[key] = column
+        for key in (known & other.keys()) - mine.keys():
+            self.set_aside |= any(key in base and base[key] != other[key] for base in old)
         if not merged:
             self.refuse("empty", _labels(ours), _labels(theirs), None, scope.labels)
             return ours
@@ -230,6 +236,7 @@ class _Merge:
                 self.refuse("names", _shown(ours), _shown(theirs), None, inner.labels)
                 return ours
             if apart and not _comparable(ours.type, theirs.type):
+                self.set_aside = True
                 if self.resolve is None:
                     self.refuse("incompatible", str(ours.type), str(theirs.type), None, inner.labels)
                 return theirs if self.resolve == "theirs" else ours
@@ -278,6 +285,7 @@ class _Merge:
         if types.widens(ours, theirs):
             return theirs
         wider = types.widens(theirs, ours)
+        self.set_aside = True
         if self.resolve is None:
             before = " or ".join(sorted({str(base) for base in bases})) or None
             self.refuse("A6.1" if wider else "incompatible", str(ours), str(theirs), before, scope.labels)

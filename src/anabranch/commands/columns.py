@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from anabranch import expressions
 from anabranch.commands.session import OpenTable, Session, table_change
-from anabranch.engines import check_change, engine_spec
-from anabranch.errors import AnabranchError, NullViolation, SchemaError, TypeMismatch
+from anabranch.engines import EngineSpec, check_change, engine_spec
+from anabranch.errors import AnabranchError, ColumnInUse, NullViolation, OptionConflict, SchemaError, TypeMismatch
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import read_batches
@@ -106,7 +106,7 @@ def alter_schema(
     if table.schema.primary_key:
         # Options name columns by their labels: a rename or drop must leave them right.
         has_parts = bool(session.catalog.state(table.position, table.id).parts)
-        check_change(table.engine, engine_spec(changed, table.record.properties), has_parts=has_parts)
+        check_change(table.engine, _engine_of(changed, table), has_parts=has_parts)
     schema = replace(changed, id=session.catalog.reserve_schema_id(table.id))
     return session.commit(
         table.position,
@@ -116,6 +116,16 @@ def alter_schema(
         tables=(replace(table.record, schema_id=schema.id),),
         schemas=((table.id, schema),),
     )
+
+
+def _engine_of(changed: Schema, table: OpenTable) -> EngineSpec:
+    try:
+        return engine_spec(changed, table.record.properties)
+    except OptionConflict as error:
+        missing = [label for label in table.schema.labels if changed.find(label) is None]
+        if not missing:
+            raise
+        raise ColumnInUse(error.name, missing) from error
 
 
 def add_columns(session: Session, table: OpenTable, specs: Sequence[tuple[ColumnSpec, Place | None]]) -> Commit | None:

@@ -20,6 +20,7 @@ from pyroaring import BitMap
 
 from anabranch.commands.session import OpenTable, Session, Shared
 from anabranch.engines import EngineSpec, Reach, reduce, segment_starts, sort_order
+from anabranch.engines.kinds import remembers
 from anabranch.errors import AnabranchError
 from anabranch.execution.keyed_writer import with_marks, write_keyed
 from anabranch.execution.plan import TableView
@@ -65,10 +66,13 @@ def picked(view: TableView, options: picker.PickerOptions) -> list[Plan]:
 
 def everything(view: TableView) -> list[Plan]:
     """All that more than one part holds, or that is no plain add: what OPTIMIZE merges."""
+    assert view.keyed is not None
     found = []
     for units in _partitions(view):
         standing = _standing(view, units)
         dirty = any(has_kinds(part) for unit in units for part in unit.parts)
+        if len(units) == 1 and remembers(view.keyed.spec):
+            dirty = dirty and units[0].parts[0].slot in units[0].slots  # else it is what compaction has left
         if dirty or (len(units) > 1 and (any(len(s.runs) > 1 for s in sections(standing)) or _many_small(units))):
             found.append(_plan(units, standing, standing, "all runs become one"))
     return found
@@ -110,7 +114,8 @@ def _plan(units: Sequence[Unit], standing: Sequence[Placed], chosen: Sequence[Pl
 def compacted(session: Session, table: OpenTable, plan: Plan, stop: Callable[[], bool] = lambda: False) -> Rewrite:
     """The merge of the plan's units, written and not known to the catalog yet."""
     view = session.view(table)
-    kinds = not plan.oldest and any(has_kinds(part) for unit in plan.units for part in unit.parts)
+    kinds = any(has_kinds(part) for unit in plan.units for part in unit.parts)
+    kinds = kinds and (not plan.oldest or remembers(table.engine))
     slots = lambda: session.next_slot(table.id)  # noqa: E731
     engine = option(table.record.properties, "sort-engine")
     rows = _merged(view, plan, table.engine, engine, stop)
@@ -130,7 +135,7 @@ def _merged(view: TableView, plan: Plan, spec: EngineSpec, engine: str, stop: Ca
         if spec.sequence or marked:
             rows = rows.take(pa.array(sort_order(rows, spec, age=window.ages)))
             starts = segment_starts(rows, spec.key)
-        yield reduce(rows, starts, spec, Reach.ALL if plan.oldest else Reach.SOME).rows
+        yield reduce(rows, starts, spec, Reach.OLDEST if plan.oldest else Reach.SOME).rows
 
 
 def _batches(view: TableView, parts: Sequence[Part], size: int, *, marked: bool) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch.branching.criss_cross import disputed, left_standing
+from anabranch.branching.criss_cross import discarded, disputed, left_standing
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
@@ -265,8 +265,7 @@ class TableMerger:
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
         made.conflicts += merged.conflicts
         made.schema, made.aliases = merged.schema, merged.new_aliases
-        moved = all(base.columns != theirs.columns for base in bases)
-        made.news |= moved and theirs.columns != ours.columns
+        made.news |= merged.changed or merged.set_aside
         if merged.changed:
             detail = {"aliases": dict(merged.new_aliases)} if merged.new_aliases else {}
             made.operations.append(("column", detail))
@@ -328,7 +327,7 @@ class TableMerger:
         if len(self.at.bases) > 1:
             crossed = self._cross(made, replay, resolution)
             own = ~np.isin(origins_of(contest.base, self.base_state.parts, self.origins), crossed)
-            contest = Contest(contest.base[own], contest.ours[own], contest.theirs[own])
+            contest = contest.where(own)
         self._settle(made, contest, replay, resolution)
         if resolution is not None:
             resolution.refuse_others()
@@ -380,15 +379,21 @@ class TableMerger:
         assert made.schema is not None
         bases = [self.state(base) for base in self.at.bases]
         contest, origins = disputed(bases, self.mine.head, self.other.head, self.origins)
+        every = origins
+        over = discarded(contest, bases, self.mine.scopes)
+        if over.any():  # A4, A5
+            made.news = True
+            replay.kill_ids("update", contest.theirs[over & (contest.theirs >= 0)])
+            contest, origins = contest.where(~over), origins[~over]
         if not len(contest):
-            return origins
+            return every
         if self.detect == "file":
             made.news = True
             lost = contest.theirs < 0  # theirs deleted: whatever ours did, the row is gone
             if self.choice is None and not lost.all():
                 words = (f"{int((~lost).sum()):,} rows differ",) * 2
                 made.conflicts.append(ConflictRecord(self.name, "rows", "criss-cross", *words))
-                return origins
+                return every
             ours_dies, theirs_dies = chosen(contest, self.choice or "theirs")
             ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
         else:
@@ -403,7 +408,7 @@ class TableMerger:
             lost = winner & ~left_standing(self.mine.head, replay, ids)
             if lost.any():
                 made.add(self.rows_of(made.schema, state, ids[lost]), origins[lost])
-        return origins
+        return every
 
     def _resolution(self, made: TableMerge) -> Resolution | None:
         """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""

@@ -49,6 +49,26 @@ def gone(kinds: Kinds) -> Mask:
     return np.asarray(_RETRACTS[kinds] | (kinds == TOMBSTONE))
 
 
+def forgotten(kinds: Kinds, spec: EngineSpec) -> Mask:
+    """Of records that are gone, those that mean nothing to whatever comes later: their key starts from nothing.
+
+    With `sequence.field` a record that comes later may belong before the one that removed its key. Where a retract is
+    no removal (sequence groups, aggregation) a lone one waits for what it takes back.
+    """
+    if spec.sequence:
+        return np.zeros(len(kinds), dtype=bool)
+    if spec.groups:
+        return np.asarray(kinds == TOMBSTONE)
+    if spec.engine == "aggregation":
+        return np.asarray((kinds == TOMBSTONE) | ((kinds == DELETE) & spec.remove_on_delete))
+    return gone(kinds)
+
+
+def remembers(spec: EngineSpec) -> bool:
+    """Whether some records that are gone still mean something."""
+    return bool(spec.sequence or spec.groups or spec.engine == "aggregation")
+
+
 def admitted(rows: pa.Table, spec: EngineSpec) -> pa.Table:
     """The rows that a write stores, kinds as codes: ignored kinds are dropped, refused ones raise `KindRefused`.
 

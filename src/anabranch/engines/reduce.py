@@ -32,6 +32,7 @@ from anabranch.engines.kinds import (
     Kinds,
     adding,
     check_retracts,
+    forgotten,
     gone,
     kinds_of,
 )
@@ -53,7 +54,11 @@ class Reach(Enum):
 
     WRITE = "the rows of one write: retracts are combined as they come, and what removes a key is kept"
     SOME = "some parts, but not the oldest that can hold the key: what only the whole history can settle stays"
+    OLDEST = "the oldest parts that can hold the key: removed keys are dropped if nothing that comes later can tell"
     ALL = "all records of the keys: removed keys are dropped, and every row left is an add"
+
+
+_OLDER_SHOWS = (Reach.WRITE, Reach.SOME)
 
 
 @dataclass(frozen=True)
@@ -69,14 +74,14 @@ def reduce(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach) -> Red
     kinds = kinds_of(rows)
     several = np.diff(np.append(starts, len(rows))) > 1
     if not several.any():
-        return Reduced(_finished(rows, reach))
+        return Reduced(_finished(rows, spec, reach))
     ours = kinds is not None and bool(np.any(kinds >= SET))
     if spec.engine in _WHOLE_ROWS and not ours:
         if kinds is not None and spec.engine == "first-row":
             check_retracts(rows, kinds, spec)
         chosen = np.zeros(len(rows), dtype=bool)
         chosen[starts if spec.engine == "first-row" else np.append(starts[1:], len(rows)) - 1] = True
-        return Reduced(_finished(rows.filter(pa.array(chosen)), reach))
+        return Reduced(_finished(rows.filter(pa.array(chosen)), spec, reach))
     return reduce_all(rows, starts, spec, reach, several)
 
 
@@ -102,14 +107,14 @@ def reduce_all(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach, se
         places = places[inside]
     merged = ENGINES[spec.engine](window) if window.count else Merged(np.zeros(0, dtype=np.int8))
     kinds = merged.kinds.copy()
-    if reach is not Reach.ALL:
+    if reach in _OLDER_SHOWS:
         kinds[complete & gone(kinds)] = TOMBSTONE
-        if spec.engine != "deduplicate":
-            kinds[complete & (kinds == INSERT)] = SET
         kinds[partly] = SET
+    if spec.engine != "deduplicate" and (reach in _OLDER_SHOWS or (reach is Reach.OLDEST and spec.sequence)):
+        kinds[complete & (kinds == INSERT)] = SET
     result = _assembled(rows, keep, window, places, merged)
     result = _with_kinds(result, rows, keep, window, places, kinds, partly)
-    return Reduced(_finished(result, reach), bool(stays.any()))
+    return Reduced(_finished(result, spec, reach), bool(stays.any()))
 
 
 def _cut(rows: pa.Table, lengths: Picks, chosen: Mask, spec: EngineSpec) -> tuple[Window, Picks]:
@@ -156,7 +161,7 @@ def _stays(window: Window, complete: Mask, partly: Mask, reach: Reach) -> Mask:
     """Segments whose records cannot be combined without what is older."""
     spec = window.spec
     stays = np.zeros(window.count, dtype=bool)
-    if reach is Reach.ALL or spec.engine == "deduplicate":
+    if reach not in _OLDER_SHOWS or spec.engine == "deduplicate":
         return stays
     if window.set_rows is not None:
         stays |= window.any(window.set_rows)
@@ -274,15 +279,17 @@ def _set_lists(window: Window, kinds: Kinds, partly: Mask) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=pa.array(kinds != SET))
 
 
-def _finished(rows: pa.Table, reach: Reach) -> pa.Table:
-    """What readers see, if nothing older can follow: no removed keys, and no kinds."""
+def _finished(rows: pa.Table, spec: EngineSpec, reach: Reach) -> pa.Table:
+    """Without what the reach lets go, and without kinds where all rows are adds."""
     kinds = kinds_of(rows)
     if kinds is None:
         return rows
-    ours = [name for name in (KIND, SETS) if name in rows.column_names]
-    if reach is not Reach.ALL:
-        return rows.drop_columns(ours) if adding(kinds).all() else rows
-    removed = gone(kinds)
-    if removed.any():
-        rows = rows.filter(pa.array(~removed))
-    return rows.drop_columns(ours)
+    if reach not in _OLDER_SHOWS:
+        kept = ~(gone(kinds) if reach is Reach.ALL else forgotten(kinds, spec))
+        if not kept.all():
+            rows, kinds = rows.filter(pa.array(kept)), kinds[kept]
+        if reach is Reach.ALL or not spec.sequence:  # nothing is older, and nothing that comes later comes before it
+            kinds = np.where(kinds == SET, INSERT, kinds)
+    if adding(kinds).all():
+        return rows.drop_columns([name for name in (KIND, SETS) if name in rows.column_names])
+    return rows.set_column(rows.column_names.index(KIND), KIND, pa.array(kinds))

@@ -155,6 +155,7 @@ class _Reader:
             any(column.nullable for column in self.schema.columns if column.physical in self.key),
         )
         self._check_deletes(spec)
+        self._check_triggers()
         return spec
 
     def _on(self, name: str) -> bool:
@@ -362,3 +363,9 @@ class _Reader:
                 if rule.ignore_retract:
                     name = f"fields.{self._label(physical)}.ignore-retract"
                     raise OptionConflict(name, f"it does not go with '{on_delete}'")
+
+    def _check_triggers(self) -> None:
+        name, trigger = "num-sorted-run.stop-trigger", "num-sorted-run.compaction-trigger"
+        stop, least = option(self.properties, name), option(self.properties, trigger)
+        if stop and int(stop) < int(least):
+            raise OptionConflict(name, f"it is below '{trigger}', which is {least}")

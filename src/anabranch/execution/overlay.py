@@ -26,13 +26,11 @@ from anabranch.engines.whole import is_plain
 from anabranch.execution.filling import filled
 from anabranch.execution.keyed_writer import keys_in, write_keyed
 from anabranch.execution.records import combined
-from anabranch.execution.writer import split
 from anabranch.keyed.key_columns import KeyColumns, concat
 from anabranch.keyed.keys import Flags
 from anabranch.keyed.standing import has_kinds
 from anabranch.keyed.superseded import Found, Keep, PartRows, Superseded
 from anabranch.model.part import Part
-from anabranch.model.schema import Schema
 from anabranch.storage.files import Files
 from anabranch.storage.parquet import Destination
 from anabranch.storage.row_ids import bitmap
@@ -79,9 +77,11 @@ class Overlay:
         slots = itertools.count(self.slots + 1)
         # A key that is gone has no combined row, and still must hide the row it had: so keys count, not rows.
         hiding = [PartRows(next(slots), keys) for keys in (contested, settled) if self.parts and len(keys)]
-        noted = _Noted(view.schema, spec)
+        noted = _Noted(spec)
         rows = noted.passed(_combined(view, parts, spec, records, contested))
-        made = write_keyed(Destination(self.files, view.schema, "none"), rows, lambda: next(slots), kinds=False)
+        # Not by partition: the keys that were noted are those of the parts only if rows stay in the order of keys.
+        to = Destination(self.files, replace(view.schema, partitioned_by=()), "none")
+        made = write_keyed(to, rows, lambda: next(slots), kinds=False)
         found = self.found.advanced([*hiding, *noted.parts(made)])
         return replace(self, slots=next(slots), parts=(*self.parts, *made), found=found)
 
@@ -92,15 +92,15 @@ class Overlay:
 
 
 class _Noted:
-    """Notes the keys of combined rows on their way to the writer, in the order in which it will write them."""
+    """Notes the keys of combined rows on their way to the writer."""
 
-    def __init__(self, schema: Schema, spec: EngineSpec) -> None:
-        self.schema, self.spec = schema, spec
+    def __init__(self, spec: EngineSpec) -> None:
+        self.spec = spec
         self.keys: list[KeyColumns] = []
 
     def passed(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        for table in tables:
-            for _, rows in split(table, self.schema):
+        for rows in tables:
+            if rows.num_rows:
                 self.keys.append(keys_in(rows, self.spec))
                 yield rows
 

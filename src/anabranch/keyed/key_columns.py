@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TypeAlias
 
 import numpy as np
@@ -78,6 +79,8 @@ def _without_nulls(column: pa.Array) -> pa.Array:
         some = b"" if pa.types.is_binary(column.type) else ""
     elif pa.types.is_date(column.type):
         return column.fill_null(pa.scalar(0, pa.int32()).cast(column.type))
+    elif pa.types.is_decimal(column.type):
+        return column.fill_null(pa.scalar(Decimal(0), column.type))
     return column.fill_null(pa.scalar(some).cast(column.type))
 
 
