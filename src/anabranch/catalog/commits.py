@@ -12,12 +12,13 @@ Any exception on the way rolls all of it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Executable, bindparam, select
+from sqlalchemy import bindparam, select
 
 from anabranch.catalog.clock import now_us
+from anabranch.catalog.engine import Run
 from anabranch.catalog.log import BY_ID, commit_of
 from anabranch.catalog.opened import Names
 from anabranch.catalog.reservations import Reservations
@@ -74,13 +75,16 @@ class Commits(Turns, Reservations):
 
     def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None, Moved]:
         base = request.base
-        with self._db.writing() as connection:
-            locked = connection.execute(_LOCK_HEAD, {"branch": base.branch_id}).one_or_none()
-            if locked is None:
+        with self._db.writing() as link:
+            with link.in_one_go():
+                locking = link.ask(_LOCK_HEAD, {"branch": base.branch_id})
+                of_this_id = link.ask(BY_ID, {"id": request.id})
+                check_stored = rows.store(link)
+            if not (found := locking.rows()):
                 raise NotFound("branch", base.branch_id)
+            (locked,) = found
             head = Position(base.branch_id, locked.head)
-            run = _on(connection)
-            done = self._done(run, request.id, head)
+            done = self._done(link.rows, of_this_id.rows(), head)
             if done is not None:
                 return done, None, ()
             if locked.dropped:
@@ -88,24 +92,24 @@ class Commits(Turns, Reservations):
             if base.version > head.version or base.version < 0:
                 hint = f"The branch '{locked.name}' has versions 0 to {head.version}."
                 raise NotFound("version", base.version, hint=hint)
-            segments = self._lineage(head, run)
+            check_stored()
+            segments = self._lineage(head, link.rows)
             moved: Moved = ()
             if head.version > base.version:
-                moved = self._changes(run, since(segments, base.version), None)
+                moved = self._changes(link.rows, since(segments, base.version), None)
                 admit(request, moved)
-            Vacancy(self, run, segments).check(request)
+            Vacancy(self, link.rows, segments).check(request)
             time_us = max(now_us(), locked.head_time_us + 1)
             version = head.version + 1
-            rows.append(connection, base.branch_id, version, time_us)
+            rows.append(link, base.branch_id, version, time_us)
         made = Commit(
             base.branch_id, version, request.id, time_us, request.author, request.operation, request.message,
             request.merged, request.detail,
         )  # fmt: skip
         return made, head, moved
 
-    def _done(self, run: Any, id: str, head: Position) -> Commit | None:
-        """The commit of this id on the head's lineage."""
-        found = run(BY_ID, {"id": id})
+    def _done(self, run: Run, found: Sequence[Any], head: Position) -> Commit | None:
+        """The one of the commits of this id that lies on the head's lineage."""
         if not found:
             return None
         segments = self._lineage(head, run)
@@ -113,10 +117,3 @@ class Commits(Turns, Reservations):
             if any(s.branch_id == commit.branch_id and s.after < commit.version <= s.upto for s in segments):
                 return commit
         return None
-
-
-def _on(connection: Connection) -> Any:
-    def run(statement: Executable, values: Mapping[str, Any]) -> Sequence[Any]:
-        return connection.execute(statement, values).all()
-
-    return run
