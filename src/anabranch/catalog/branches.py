@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import ScalarSelect, Table, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
 from anabranch.catalog.links import Link
 from anabranch.catalog.migrations import MAIN
+from anabranch.catalog.opened import Names
 from anabranch.catalog.options import LakeOptions
-from anabranch.catalog.tables import branch, commit_log, ref
+from anabranch.catalog.tables import branch, commit_log, database_record, ref, table_record
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model import history
 from anabranch.model.history import Branch, Lineage, Position, Tag
@@ -27,6 +28,14 @@ _FIELDS = (
     branch.c.id, branch.c.name, branch.c.parent_id, branch.c.fork, branch.c.head, branch.c.created_us, branch.c.dropped,
 )  # fmt: skip
 _BY_ID = select(*_FIELDS).where(branch.c.id == bindparam("id"))
+
+
+def _last(table: Table) -> ScalarSelect[Any]:
+    """The version of the last record that the branch's own commits made."""
+    return select(func.max(table.c.version)).where(table.c.branch_id == branch.c.id).scalar_subquery()
+
+
+_AS_IT_IS = _BY_ID.add_columns(_last(database_record).label("databases"), _last(table_record).label("tables"))
 _LIVE = select(*_FIELDS).where(~branch.c.dropped).order_by(branch.c.id)
 _HEAD = select(branch.c.head).where(branch.c.id == bindparam("id"))
 _REF = (
@@ -179,10 +188,18 @@ class Branches(LakeOptions):
         return found
 
     def _branch_row(self, branch_id: int) -> Branch:
-        found = _one(self._db.rows(_BY_ID, {"id": branch_id}), branch_id)
+        rows = self._db.rows(_AS_IT_IS, {"id": branch_id})
+        found = _one(rows, branch_id)
         self._memory.branches[branch_id] = found
         self._memory.heads[branch_id] = found.head
+        self._carry_names(found, max(found.fork, rows[0].databases or 0, rows[0].tables or 0))
         return found
+
+    def _carry_names(self, found: Branch, renamed: int) -> None:
+        """What names meant at a version they mean at the head, if only rows changed since: no record is newer."""
+        names = self._memory.names.get(found.id)
+        if names is not None and renamed <= names.version < found.head:
+            self._memory.names[found.id] = Names(found.head, names.found)
 
     def _named(self, kind: str, name: str) -> Any:
         found = self._db.rows(_REF, {"folded": fold(name)})
@@ -215,4 +232,4 @@ class Branches(LakeOptions):
 def _one(rows: Sequence[Any], branch_id: int) -> Branch:
     if not rows:
         raise NotFound("branch", branch_id)
-    return Branch(*rows[0])
+    return Branch(*rows[0][: len(_FIELDS)])

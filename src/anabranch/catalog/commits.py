@@ -20,7 +20,6 @@ from sqlalchemy import bindparam, select
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
 from anabranch.catalog.log import BY_ID, commit_of
-from anabranch.catalog.opened import Names
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
 from anabranch.catalog.tables import branch
@@ -33,8 +32,6 @@ from anabranch.model.records import Change, CommitRequest
 Moved = Sequence[tuple[Commit, Change]]
 Admit = Callable[[CommitRequest, Moved], None]
 """Raises CommitConflict if the request does not fit on a head that has these changes since its base."""
-
-_OF_ROWS = frozenset({"insert", "delete", "update", "overwrite", "compaction"})
 
 _LOCK_HEAD = (
     select(branch.c.name, branch.c.head, branch.c.head_time_us, branch.c.dropped)
@@ -50,7 +47,7 @@ class Commits(Turns, Reservations):
         """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
         rows = encoded(request, self._blobs)
         try:
-            made, head, moved = self._db.retrying(lambda: self._commit(request, rows, admit))
+            made, head = self._db.retrying(lambda: self._commit(request, rows, admit))
         except (CatalogError, StorageFull):  # it may be in all the same
             raise
         except BaseException:
@@ -62,18 +59,10 @@ class Commits(Turns, Reservations):
             after = Position(made.branch_id, made.version)
             self._memory.heads[made.branch_id] = made.version
             self._advance_states(head, after, request.deltas)
-            self._carry_names(request, after, moved)
             self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
         return made
 
-    def _carry_names(self, request: CommitRequest, after: Position, moved: Moved) -> None:
-        """What names meant at the base they still mean, if nothing but rows changed since."""
-        names = self._memory.names.get(after.branch_id)
-        only_rows = not (request.databases or request.tables) and all(x.operation in _OF_ROWS for _, x in moved)
-        if names is not None and names.version == request.base.version and only_rows:
-            self._memory.names[after.branch_id] = Names(after.version, names.found)
-
-    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None, Moved]:
+    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None]:
         base = request.base
         with self._db.writing() as link:
             with link.in_one_go():
@@ -86,7 +75,7 @@ class Commits(Turns, Reservations):
             head = Position(base.branch_id, locked.head)
             done = self._done(link.rows, of_this_id.rows(), head)
             if done is not None:
-                return done, None, ()
+                return done, None
             if locked.dropped:
                 raise CommitConflict(f"the branch '{locked.name}' was dropped meanwhile. Nothing was committed.")
             if base.version > head.version or base.version < 0:
@@ -94,10 +83,8 @@ class Commits(Turns, Reservations):
                 raise NotFound("version", base.version, hint=hint)
             check_stored()
             segments = self._lineage(head, link.rows)
-            moved: Moved = ()
             if head.version > base.version:
-                moved = self._changes(link.rows, since(segments, base.version), None)
-                admit(request, moved)
+                admit(request, self._changes(link.rows, since(segments, base.version), None))
             Vacancy(self, link.rows, segments).check(request)
             time_us = max(now_us(), locked.head_time_us + 1)
             version = head.version + 1
@@ -106,7 +93,7 @@ class Commits(Turns, Reservations):
             base.branch_id, version, request.id, time_us, request.author, request.operation, request.message,
             request.merged, request.detail,
         )  # fmt: skip
-        return made, head, moved
+        return made, head
 
     def _done(self, run: Run, found: Sequence[Any], head: Position) -> Commit | None:
         """The one of the commits of this id that lies on the head's lineage."""
