@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+from pyroaring import BitMap
 
-from anabranch.branching.versions import alike, changed_by
-from anabranch.model.part import Part, changed_columns, with_changed
+from anabranch.branching.rows import side_of
+from anabranch.branching.versions import alike, changed_by, surely_differs
+from anabranch.model.history import Position
+from anabranch.model.part import Part, all_differ, changed_columns, saying_all_differ, with_changed
+from anabranch.model.records import TableDelta
+from anabranch.model.state import TableState, advance
 from tests.branching.schemas import schema
 
 WRITTEN = {
@@ -78,3 +83,46 @@ def test_a_part_keeps_its_bounds_when_it_says_what_it_changed():
     made = with_changed(Part("p", 1, 1, 10, 100, '{"row_groups":[4,6]}', has_origin=True), frozenset({"b", "a"}))
     assert made.stats == '{"row_groups":[4,6],"changed":["a","b"]}'
     assert changed_columns(made) == {"a", "b"}
+
+
+# --- what is known to differ ------------------------------------------------------------------------------------------
+
+
+def update(slot, killed, *, differ=True, schema_id=1):
+    """An UPDATE: slot -> killed positions, and the part of the new versions."""
+    new = Part(f"p{slot}", slot, schema_id, sum(map(len, killed.values())), 100, has_origin=True)
+    new = saying_all_differ(new) if differ else new
+    return TableDelta("t", (new,), killed={old: BitMap(rows) for old, rows in killed.items()}, cause="update")
+
+
+def delete(killed):
+    return TableDelta("t", killed={slot: BitMap(rows) for slot, rows in killed.items()}, cause="delete")
+
+
+@pytest.mark.parametrize(
+    ("done", "asked", "known"),
+    [
+        ([update(2, {1: [0, 1]})], {1: [1, 5]}, True),
+        ([update(2, {1: [0, 1]})], {1: [5]}, False),
+        ([update(2, {1: [0, 1]}, differ=False)], {1: [1]}, False),
+        ([update(2, {1: [0, 1]}, schema_id=2)], {1: [1]}, False),  # the column that it set may be gone since
+        ([update(2, {1: [0, 1]}), update(3, {2: [0, 1]})], {1: [1]}, False),  # it may have been set back
+        ([update(2, {1: [0, 1]}), update(3, {2: [0]})], {1: [1]}, False),  # nobody read which row was set back
+        ([update(2, {1: [0, 1]}), delete({2: [1]})], {1: [1]}, False),
+        ([update(2, {1: [0, 1]}, differ=False), update(3, {1: [7]})], {1: [1, 7]}, True),
+        ([update(2, {1: [0]}), TableDelta("t", removed=(2,), cause="restore")], {1: [0]}, False),
+        ([], {1: [0]}, False),
+    ],
+)
+def test_what_is_known_to_differ(done, asked, known):
+    base = TableState("t", Position(1, 1), {1: Part("p1", 1, 1, 10, 100)})
+    side = side_of(base, advance(base, Position(1, 2), done), done)
+    updates = [delta for delta in done if delta.cause == "update"]
+    rows = {slot: BitMap(positions) for slot, positions in asked.items()}
+    assert surely_differs(side, rows, updates, 1) == known
+
+
+def test_a_part_says_that_all_its_rows_differ():
+    made = Part("p", 1, 1, 10, 100, '{"row_groups":[4,6]}', has_origin=True)
+    assert (all_differ(made), all_differ(saying_all_differ(made))) == (False, True)
+    assert changed_columns(saying_all_differ(with_changed(made, frozenset({"a"})))) == {"a"}

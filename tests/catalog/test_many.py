@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, event
 
 from anabranch.catalog import along
 from anabranch.errors import CatalogError
@@ -12,6 +11,7 @@ from anabranch.model.history import Position
 from anabranch.model.records import Change, PartitionRecord, TableDelta
 from tests.catalog.conftest import Reopen
 from tests.catalog.writer import Writer, part, schema
+from tests.statements import watched
 
 TABLES = [f"t{number}" for number in range(7)]
 
@@ -26,13 +26,8 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def statements() -> Iterator[list[str]]:
     seen: list[str] = []
-
-    def note(_connection, _cursor, statement, *_rest) -> None:
-        seen.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", note)
-    yield seen
-    event.remove(Engine, "before_cursor_execute", note)
+    with watched(seen.append):
+        yield seen
 
 
 def filled(writer: Writer) -> list[Position]:

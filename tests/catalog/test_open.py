@@ -189,6 +189,6 @@ def test_importing_the_catalog_is_light() -> None:
 def test_sqlite_syncs_commits_and_writes_ahead(tmp_path: Path) -> None:
     opened = Catalog.open(f"sqlite:///{tmp_path}/catalog.db", create=True)
     assert sqlite3.connect(tmp_path / "catalog.db").execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    with opened._db.writing() as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+    with opened._db.writing() as link:
+        assert link._driver.execute("PRAGMA synchronous").fetchone() == (2,)
     opened.close()

@@ -7,12 +7,12 @@ import signal
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, event
 
 import anabranch
 from anabranch.errors import AnabranchError, CommitConflict, MergeConflict, NotFound, Refused
 from tests.faults.conftest import files
 from tests.faults.test_races import let_in
+from tests.statements import watched
 from tests.stories.telling import labels, one, rows, told
 
 CELL = "MERGE BRANCH dev WITH (detect = 'cell')"
@@ -148,8 +148,8 @@ def killed_at(folder: str, step: int, steps) -> None:
     writes to the catalog, a transaction ends."""
     from anabranch.storage.files import Files
 
-    def strike(*told: object) -> None:
-        if len(told) > 2 and str(told[2]).lstrip().upper().startswith(("SELECT", "WITH", "PRAGMA")):
+    def strike(told: str = "") -> None:
+        if told.startswith("SELECT"):
             return
         steps.value += 1
         if steps.value == step:
@@ -158,9 +158,8 @@ def killed_at(folder: str, step: int, steps) -> None:
     with anabranch.connect(folder, create=False, durability="process") as lake:
         settle = Files.settle
         Files.settle = lambda *args, **kwargs: (strike(), settle(*args, **kwargs))[1]
-        event.listen(Engine, "before_cursor_execute", strike)
-        event.listen(Engine, "commit", strike)
-        lake.sql(CELL)
+        with watched(strike):
+            lake.sql(CELL)
 
 
 def run_killed(folder: Path, step: int) -> int:

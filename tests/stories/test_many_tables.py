@@ -4,25 +4,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import Engine, event
 
 from anabranch.commands import merge_reads
 from anabranch.lake import Lake
+from tests.statements import watched
 
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
     """The statements that the catalog runs meanwhile."""
     seen: list[str] = []
-
-    def note(_connection, _cursor, statement, *_rest) -> None:
-        seen.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
+    with watched(seen.append):
         yield seen
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
 
 
 def forget(lake: Lake) -> None:

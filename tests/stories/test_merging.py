@@ -80,6 +80,33 @@ def test_what_was_undone_is_nothing_to_merge(people):
     assert merged(people, "MERGE BRANCH dev") == {"up to date"}
 
 
+@pytest.mark.parametrize("detect", [ROW, CELL])
+def test_updates_that_show_nothing_else_are_nothing_to_merge(people, detect):
+    told(people, "UPDATE d.t SET age = 9 WHERE id = 3")
+    told(people, "UPDATE d.t@dev SET age = age, name = name WHERE id < 3")
+    assert merged(people, f"MERGE BRANCH dev {detect}") == {"up to date"}
+    told(people, "UPDATE d.t@dev SET age = age + 1 WHERE id < 3", "UPDATE d.t@dev SET age = age - 1 WHERE id < 3")
+    assert merged(people, f"MERGE BRANCH dev {detect}") == {"up to date"}
+    told(people, "UPDATE d.t@dev SET age = 2 WHERE id < 3")  # one of the two rows has it already
+    assert merged(people, f"MERGE BRANCH dev {detect}") == {f"version {people.version}"}
+    assert rows(people, "d.t") == [(1, "a", 2), (2, "b", 2), (3, "c", 9)]
+
+
+def test_an_update_of_a_column_that_is_gone_is_nothing_to_merge(people):
+    told(people, "UPDATE d.t SET name = 'z' WHERE id = 3", "UPDATE d.t@dev SET age = 9 WHERE id < 3")
+    told(people, "ALTER TABLE d.t@dev DROP COLUMN age", "ALTER TABLE d.t DROP COLUMN age")
+    assert merged(people, f"MERGE BRANCH dev {ROW}") == {"up to date"}
+
+
+def test_updates_of_other_rows_merge_without_a_look_at_the_files(people, monkeypatch):
+    told(people, "UPDATE d.t SET age = 9 WHERE id = 3", "UPDATE d.t@dev SET age = age + 1 WHERE id < 3")
+    with monkeypatch.context() as shut:
+        for reader in ("read_rows", "read_part"):
+            shut.setattr(f"anabranch.execution.fetch.{reader}", lambda *_: pytest.fail("a file was read"))
+        assert merged(people, f"MERGE BRANCH dev {CELL}") == {f"version {people.version}"}
+    assert rows(people, "d.t") == [(1, "a", 2), (2, "b", 3), (3, "c", 9)]
+
+
 def test_grandchildren_merge_past_their_parent(people):
     told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "CREATE BRANCH kid FROM dev")
     told(people, "INSERT INTO d.t@kid VALUES (5, 'e', 5)", "INSERT INTO d.t@dev VALUES (6, 'f', 6)")

@@ -10,7 +10,7 @@ Nothing is read but the origins of updated parts, and these only where both side
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -105,9 +105,11 @@ class RowMerge:
     conflicts: tuple[ConflictRecord, ...] = ()
     meets_inserts: tuple[str, ...] = ()
     news: bool = False
-    """Theirs has a row, or lacks one, that ours has not or has: contest and updates not counted."""
+    """Theirs has a row, or lacks one, that ours has not or has: contest, updates and `born` not counted."""
     updated: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     """Base rows of which theirs alone has another version; it may show the same values."""
+    born: Callable[[], bool] = lambda: False
+    """Whether among the versions that theirs brings is one of a row that the base has not: reads their origins."""
 
 
 def merge_rows(
@@ -148,12 +150,12 @@ def merge_rows(
     if detect == "file":
         conflicts = [*_same_files(table, mine, other_rows), *_inserts(table, meets, other_rows, new)]
     contest = Contest(meeting.base[contested], meeting.ours[contested], meeting.theirs[contested])
-    news, alone = _news(replay, ours, meeting, contested, other, _Born(theirs, origins))
-    return RowMerge(replay, contest, tuple(conflicts), meets, news, alone)
+    news, alone = _news(replay, ours, meeting, contested, other)
+    return RowMerge(replay, contest, tuple(conflicts), meets, news, alone, _Born(theirs, origins, replay).any)
 
 
 def _news(
-    replay: Replay, ours: Side, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Positions], born: _Born
+    replay: Replay, ours: Side, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Positions]
 ) -> tuple[bool, np.ndarray]:
     """Whether something comes of the replay for sure, and the base rows that theirs alone has other versions of."""
     settled_by_values = by_slot(meeting.base[contested])
@@ -166,7 +168,7 @@ def _news(
     dead = united(replay.killed.values())
     live = any(not part.has_origin and part.rows > len(dead.get(part.slot, ())) for part in placed)
     taken = any(visible(ours.head, slot) for slots in replay.removed.values() for slot in slots)
-    sure = gone or live or bool(replay.revived) or taken or born.any(placed, dead)
+    sure = gone or live or bool(replay.revived) or taken
     return sure, ids_of(left.get("update", {}))
 
 
@@ -176,9 +178,11 @@ class _Born:
 
     theirs: Side
     origins: Origins
+    replay: Replay
 
-    def any(self, placed: Sequence[Part], dead: Positions) -> bool:
-        for part in placed:
+    def any(self) -> bool:
+        dead = united(self.replay.killed.values())
+        for part in (part for parts in self.replay.placed.values() for part in parts):
             if part.has_origin:
                 ids = ids_of({part.slot: BitMap(range(part.rows)) - dead.get(part.slot, BitMap())})
                 born = origins_of(ids, self.theirs.head.parts, self.origins) >> POSITION_BITS

@@ -2,7 +2,8 @@
 
 An update changes the columns that it sets and copies all others. A part of new versions records the columns in which
 its rows may differ from their *first* versions, so any two versions of a row can be compared, whatever came in between:
-what neither of their parts has changed is alike.
+what neither of their parts has changed is alike. It also records whether each of its rows differs from the version that
+it replaced; then a row that one statement updated is known to differ.
 
 A column that some version did not hold (it was dropped, and a REVERT brought it back) reads as its default there, and
 the next update copies that. Such a column counts as changed, and so does one whose type was another in between.
@@ -14,7 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from anabranch.model.part import POSITION_BITS, Part, changed_columns
+from anabranch.branching.rows import Positions, Side
+from anabranch.model.part import POSITION_BITS, Part, all_differ, changed_columns
+from anabranch.model.records import TableDelta
 from anabranch.model.schema import Column, Schema
 
 
@@ -69,3 +72,21 @@ def _alike(columns: Sequence[Column], one: Part, other: Part, written: Mapping[i
         if held is not None and not column.aliases and name not in changed | moved and _holds(here, name, held):
             names.add(name)
     return frozenset(names)
+
+
+def surely_differs(side: Side, rows: Positions, updates: Iterable[TableDelta], schema_id: int) -> bool:
+    """Whether one of these base rows is known to show something else on a side, under its schema of this id.
+
+    `updates`: what UPDATE statements of the side did since the base. One that killed a base row replaced the very
+    version that the base has; if no row that it wrote has died since, its version stands at the head."""
+    return any(
+        all(_stands_changed(side, part, schema_id) for part in done.placed)
+        and any(not done.killed[slot].isdisjoint(rows[slot]) for slot in done.killed.keys() & rows.keys())
+        for done in updates
+        if done.placed
+    )
+
+
+def _stands_changed(side: Side, part: Part, schema_id: int) -> bool:
+    stands = part.slot in side.placed and part.slot not in side.head.dead
+    return stands and all_differ(part) and part.schema_id == schema_id

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import ScalarSelect, Table, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
+from anabranch.catalog.links import Link
 from anabranch.catalog.migrations import MAIN
+from anabranch.catalog.opened import Names
 from anabranch.catalog.options import LakeOptions
-from anabranch.catalog.tables import branch, commit_log, ref
+from anabranch.catalog.tables import branch, commit_log, database_record, ref, table_record
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model import history
 from anabranch.model.history import Branch, Lineage, Position, Tag
@@ -26,6 +28,14 @@ _FIELDS = (
     branch.c.id, branch.c.name, branch.c.parent_id, branch.c.fork, branch.c.head, branch.c.created_us, branch.c.dropped,
 )  # fmt: skip
 _BY_ID = select(*_FIELDS).where(branch.c.id == bindparam("id"))
+
+
+def _last(table: Table) -> ScalarSelect[Any]:
+    """The version of the last record that the branch's own commits made."""
+    return select(func.max(table.c.version)).where(table.c.branch_id == branch.c.id).scalar_subquery()
+
+
+_AS_IT_IS = _BY_ID.add_columns(_last(database_record).label("databases"), _last(table_record).label("tables"))
 _LIVE = select(*_FIELDS).where(~branch.c.dropped).order_by(branch.c.id)
 _HEAD = select(branch.c.head).where(branch.c.id == bindparam("id"))
 _REF = (
@@ -74,14 +84,14 @@ class Branches(LakeOptions):
         self.check(at)
         owner = self.lineage(at)[0]
         created_us = now_us()
-        with self._db.writing() as connection:
-            time_us = connection.execute(_TIME, {"branch": owner.branch_id, "version": at.version}).scalar_one()
+        with self._db.writing() as link:
+            time_us = link.rows(_TIME, {"branch": owner.branch_id, "version": at.version})[0].time_us
             row = {
                 "name": name, "parent_id": at.branch_id, "fork": at.version, "head": at.version,
                 "head_time_us": time_us, "created_us": created_us, "dropped": False,
             }  # fmt: skip
-            branch_id = connection.execute(_ADD_BRANCH, row).scalar_one()
-            self._add_name(connection, name, branch_id, None, created_us)
+            branch_id: int = link.rows(_ADD_BRANCH, row)[0].id
+            self._add_name(link, name, branch_id, None, created_us)
         return Branch(branch_id, name, at.branch_id, at.version, at.version, created_us)
 
     def drop_branch(self, name: str) -> None:
@@ -89,19 +99,19 @@ class Branches(LakeOptions):
         found = self._named("branch", name)
         if found.branch_id == MAIN:
             raise Refused(f"the branch '{found.name}' cannot be dropped: every lake has it.")
-        with self._db.writing() as connection:
-            if not connection.execute(_DROP_REF, {"old": fold(name)}).rowcount:
+        with self._db.writing() as link:
+            if not link.write(_DROP_REF, {"old": fold(name)}):
                 raise NotFound("branch", name)
-            connection.execute(_CHANGE_BRANCH, {"branch": found.branch_id, "dropped": True})
+            link.write(_CHANGE_BRANCH, {"branch": found.branch_id, "dropped": True})
 
     def rename_branch(self, old: str, new: str) -> None:
         checked("branch", new)
         found = self._named("branch", old)
         if found.branch_id == MAIN:
             raise Refused(f"the branch '{found.name}' cannot be renamed: every lake has it.")
-        with self._db.writing() as connection:
-            self._move_name(connection, "branch", old, new)
-            connection.execute(_CHANGE_BRANCH, {"branch": found.branch_id, "name": new})
+        with self._db.writing() as link:
+            self._move_name(link, "branch", old, new)
+            link.write(_CHANGE_BRANCH, {"branch": found.branch_id, "name": new})
 
     # --- tags
 
@@ -112,21 +122,21 @@ class Branches(LakeOptions):
         checked("tag", name)
         self.check(at)
         tag = Tag(name, at.branch_id, at.version, now_us())
-        with self._db.writing() as connection:
-            self._add_name(connection, name, tag.branch_id, tag.version, tag.created_us)
+        with self._db.writing() as link:
+            self._add_name(link, name, tag.branch_id, tag.version, tag.created_us)
         return tag
 
     def drop_tag(self, name: str) -> None:
         self._named("tag", name)
-        with self._db.writing() as connection:
-            if not connection.execute(_DROP_REF, {"old": fold(name)}).rowcount:
+        with self._db.writing() as link:
+            if not link.write(_DROP_REF, {"old": fold(name)}):
                 raise NotFound("tag", name)
 
     def rename_tag(self, old: str, new: str) -> None:
         checked("tag", new)
         self._named("tag", old)
-        with self._db.writing() as connection:
-            self._move_name(connection, "tag", old, new)
+        with self._db.writing() as link:
+            self._move_name(link, "tag", old, new)
 
     # --- positions
 
@@ -178,10 +188,18 @@ class Branches(LakeOptions):
         return found
 
     def _branch_row(self, branch_id: int) -> Branch:
-        found = _one(self._db.rows(_BY_ID, {"id": branch_id}), branch_id)
+        rows = self._db.rows(_AS_IT_IS, {"id": branch_id})
+        found = _one(rows, branch_id)
         self._memory.branches[branch_id] = found
         self._memory.heads[branch_id] = found.head
+        self._carry_names(found, max(found.fork, rows[0].databases or 0, rows[0].tables or 0))
         return found
+
+    def _carry_names(self, found: Branch, renamed: int) -> None:
+        """What names meant at a version they mean at the head, if only rows changed since: no record is newer."""
+        names = self._memory.names.get(found.id)
+        if names is not None and renamed <= names.version < found.head:
+            self._memory.names[found.id] = Names(found.head, names.found)
 
     def _named(self, kind: str, name: str) -> Any:
         found = self._db.rows(_REF, {"folded": fold(name)})
@@ -193,27 +211,25 @@ class Branches(LakeOptions):
         known = [row.name for row in self._db.rows(_NAMES, {}) if (row.version is None) == (kind == "branch")]
         raise NotFound(kind, name, known)
 
-    def _add_name(
-        self, connection: Connection, name: str, branch_id: int, version: int | None, created_us: int
-    ) -> None:
+    def _add_name(self, link: Link, name: str, branch_id: int, version: int | None, created_us: int) -> None:
         row = {
             "folded": fold(name), "name": name, "branch_id": branch_id, "version": version, "created_us": created_us,
         }  # fmt: skip
         try:
-            connection.execute(_ADD_REF, row)
+            link.write(_ADD_REF, row)
         except IntegrityError as error:
             raise AlreadyExists("branch or tag", name) from error
 
-    def _move_name(self, connection: Connection, kind: str, old: str, new: str) -> None:
+    def _move_name(self, link: Link, kind: str, old: str, new: str) -> None:
         try:
-            moved = connection.execute(_MOVE_REF, {"old": fold(old), "folded": fold(new), "name": new})
+            moved = link.write(_MOVE_REF, {"old": fold(old), "folded": fold(new), "name": new})
         except IntegrityError as error:
             raise AlreadyExists("branch or tag", new) from error
-        if not moved.rowcount:
+        if not moved:
             raise NotFound(kind, old)
 
 
 def _one(rows: Sequence[Any], branch_id: int) -> Branch:
     if not rows:
         raise NotFound("branch", branch_id)
-    return Branch(*rows[0])
+    return Branch(*rows[0][: len(_FIELDS)])

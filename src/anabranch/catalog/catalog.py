@@ -39,7 +39,7 @@ class Catalog(Commits):
             if not create:
                 raise NotALake(database.url)
             database.path.parent.mkdir(parents=True, exist_ok=True)
-        with database.reading() as connection:
+        with database.inspecting() as connection:
             found = properties(connection)
         if not found and not create:
             raise NotALake(database.url)

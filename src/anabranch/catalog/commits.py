@@ -12,14 +12,14 @@ Any exception on the way rolls all of it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Executable, bindparam, select
+from sqlalchemy import bindparam, select
 
 from anabranch.catalog.clock import now_us
+from anabranch.catalog.engine import Run
 from anabranch.catalog.log import BY_ID, commit_of
-from anabranch.catalog.opened import Names
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
 from anabranch.catalog.tables import branch
@@ -32,8 +32,6 @@ from anabranch.model.records import Change, CommitRequest
 Moved = Sequence[tuple[Commit, Change]]
 Admit = Callable[[CommitRequest, Moved], None]
 """Raises CommitConflict if the request does not fit on a head that has these changes since its base."""
-
-_OF_ROWS = frozenset({"insert", "delete", "update", "overwrite", "compaction"})
 
 _LOCK_HEAD = (
     select(branch.c.name, branch.c.head, branch.c.head_time_us, branch.c.dropped)
@@ -49,7 +47,7 @@ class Commits(Turns, Reservations):
         """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
         rows = encoded(request, self._blobs)
         try:
-            made, head, moved = self._db.retrying(lambda: self._commit(request, rows, admit))
+            made, head = self._db.retrying(lambda: self._commit(request, rows, admit))
         except (CatalogError, StorageFull):  # it may be in all the same
             raise
         except BaseException:
@@ -61,51 +59,44 @@ class Commits(Turns, Reservations):
             after = Position(made.branch_id, made.version)
             self._memory.heads[made.branch_id] = made.version
             self._advance_states(head, after, request.deltas)
-            self._carry_names(request, after, moved)
             self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
         return made
 
-    def _carry_names(self, request: CommitRequest, after: Position, moved: Moved) -> None:
-        """What names meant at the base they still mean, if nothing but rows changed since."""
-        names = self._memory.names.get(after.branch_id)
-        only_rows = not (request.databases or request.tables) and all(x.operation in _OF_ROWS for _, x in moved)
-        if names is not None and names.version == request.base.version and only_rows:
-            self._memory.names[after.branch_id] = Names(after.version, names.found)
-
-    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None, Moved]:
+    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None]:
         base = request.base
-        with self._db.writing() as connection:
-            locked = connection.execute(_LOCK_HEAD, {"branch": base.branch_id}).one_or_none()
-            if locked is None:
+        with self._db.writing() as link:
+            with link.in_one_go():
+                locking = link.ask(_LOCK_HEAD, {"branch": base.branch_id})
+                of_this_id = link.ask(BY_ID, {"id": request.id})
+                check_stored = rows.store(link)
+            if not (found := locking.rows()):
                 raise NotFound("branch", base.branch_id)
+            (locked,) = found
             head = Position(base.branch_id, locked.head)
-            run = _on(connection)
-            done = self._done(run, request.id, head)
+            done = self._done(link.rows, of_this_id.rows(), head)
             if done is not None:
-                return done, None, ()
+                return done, None
             if locked.dropped:
                 raise CommitConflict(f"the branch '{locked.name}' was dropped meanwhile. Nothing was committed.")
             if base.version > head.version or base.version < 0:
                 hint = f"The branch '{locked.name}' has versions 0 to {head.version}."
                 raise NotFound("version", base.version, hint=hint)
-            segments = self._lineage(head, run)
-            moved: Moved = ()
+            check_stored()
+            segments = self._lineage(head, link.rows)
             if head.version > base.version:
-                moved = self._changes(run, since(segments, base.version), None)
-                admit(request, moved)
-            Vacancy(self, run, segments).check(request)
+                admit(request, self._changes(link.rows, since(segments, base.version), None))
+            Vacancy(self, link.rows, segments).check(request)
             time_us = max(now_us(), locked.head_time_us + 1)
             version = head.version + 1
-            rows.append(connection, base.branch_id, version, time_us)
+            rows.append(link, base.branch_id, version, time_us)
         made = Commit(
             base.branch_id, version, request.id, time_us, request.author, request.operation, request.message,
             request.merged, request.detail,
         )  # fmt: skip
-        return made, head, moved
+        return made, head
 
-    def _done(self, run: Any, id: str, head: Position) -> Commit | None:
-        """The commit of this id on the head's lineage."""
-        found = run(BY_ID, {"id": id})
+    def _done(self, run: Run, found: Sequence[Any], head: Position) -> Commit | None:
+        """The one of the commits of this id that lies on the head's lineage."""
         if not found:
             return None
         segments = self._lineage(head, run)
@@ -113,10 +104,3 @@ class Commits(Turns, Reservations):
             if any(s.branch_id == commit.branch_id and s.after < commit.version <= s.upto for s in segments):
                 return commit
         return None
-
-
-def _on(connection: Connection) -> Any:
-    def run(statement: Executable, values: Mapping[str, Any]) -> Sequence[Any]:
-        return connection.execute(statement, values).all()
-
-    return run

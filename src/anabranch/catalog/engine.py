@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Engine, Executable, create_engine, event, fun
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from anabranch.catalog.links import Link, Links
 from anabranch.errors import CatalogError, CatalogUnreachable, StorageFull
 
 try:
@@ -56,16 +57,16 @@ class Database:
                 self.path = Path(self._url.database or "")
                 self._lock = _FileLock(self.path.with_name(self.path.name + ".lock"))
                 # Reservations need no fsync of their own: the commit that uses them syncs the same log.
-                self._relaxed = _sqlite(self._url, "NORMAL")
-                self._firm = _sqlite(self._url, "FULL") if durability == "disk" else self._relaxed
+                self._relaxed = Links(_sqlite(self._url, "NORMAL"))
+                self._firm = Links(_sqlite(self._url, "FULL")) if durability == "disk" else self._relaxed
             else:
-                self._relaxed = self._firm = _postgresql(self._url, durability)
+                self._relaxed = self._firm = Links(_postgresql(self._url, durability))
         except ImportError as error:
             raise CatalogUnreachable(self.url, f"{error}; install anabranch[postgres]") from error
 
     def close(self) -> None:
-        for engine in {self._relaxed, self._firm}:
-            engine.dispose()
+        for links in {self._relaxed, self._firm}:
+            links.close()
         if self._lock:
             self._lock.close()
 
@@ -73,28 +74,50 @@ class Database:
         """What a read gives; a connection that was lost meanwhile is replaced once."""
         with self.errors():
             try:
-                with self._relaxed.connect() as connection:
-                    return connection.execute(statement, values).all()
+                with self._relaxed.one() as link:
+                    return link.rows(statement, values)
             except DBAPIError as error:
                 if not error.connection_invalidated:
                     raise
-            with self._relaxed.connect() as connection:
-                return connection.execute(statement, values).all()
+            with self._relaxed.one() as link:
+                return link.rows(statement, values)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        with self.errors(), self._relaxed.connect() as connection:
+    def reading(self) -> Iterator[Link]:
+        """One link for several statements, which are no transaction."""
+        with self.errors(), self._relaxed.one() as link:
+            yield link
+
+    @contextmanager
+    def writing(self, *, relaxed: bool = False) -> Iterator[Link]:
+        """One transaction: all of it, or nothing if the block raises. `relaxed`: durable with the next commit."""
+        links = self._relaxed if relaxed else self._firm
+        with self.errors(), self._lock or nullcontext(), links.one() as link:
+            link.begin()
+            try:
+                yield link
+                link.commit()
+            except BaseException:
+                link.rollback()
+                raise
+
+    @contextmanager
+    def inspecting(self) -> Iterator[Connection]:
+        """SQLAlchemy's own connection, for what the catalog's tables are."""
+        with self.errors(), self._relaxed.engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def writing(self, *, relaxed: bool = False) -> Iterator[Connection]:
-        """One transaction: all of it, or nothing if the block raises. `relaxed`: durable with the next commit."""
-        engine = self._relaxed if relaxed else self._firm
-        with self.errors(), self._lock or nullcontext(), engine.connect() as connection:
+    def migrating(self) -> Iterator[Connection]:
+        """A transaction that all who create or migrate this catalog queue for."""
+        if self.is_sqlite:
+            self._switch_to_wal()
+        with self.errors(), self._lock or nullcontext(), self._firm.engine.connect() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             else:
                 connection = connection.execution_options(isolation_level="READ COMMITTED")
+                connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             try:
                 yield connection
                 connection.commit()
@@ -102,16 +125,6 @@ class Database:
                 if not connection.invalidated:
                     connection.rollback()
                 raise
-
-    @contextmanager
-    def migrating(self) -> Iterator[Connection]:
-        """A transaction that all who create or migrate this catalog queue for."""
-        if self.is_sqlite:
-            self._switch_to_wal()
-        with self.writing() as connection:
-            if not self.is_sqlite:
-                connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
-            yield connection
 
     def retrying(self, write: Callable[[], Made]) -> Made:
         """`write()`, once more if the connection was lost; only for a write that finds out whether it was done."""
@@ -127,7 +140,7 @@ class Database:
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
-                with self.reading() as connection:
+                with self.inspecting() as connection:
                     connection.exec_driver_sql("PRAGMA journal_mode=WAL")
                 return
             except CatalogError as error:
@@ -158,24 +171,6 @@ class Database:
         return CatalogError(f"the catalog {self.url!r} failed: {reason}")
 
 
-@contextmanager
-def in_one_go(connection: Connection) -> Iterator[None]:
-    """Writes whose results nobody reads: PostgreSQL gets them in one round trip, while the head is locked."""
-    dialect: Any = connection.dialect
-    if dialect.name != "postgresql":
-        yield
-        return
-    driver: Any = connection.connection.driver_connection
-    try:
-        with driver.pipeline():
-            yield
-    except dialect.dbapi.Error as error:  # raised by the pipeline's end, which SQLAlchemy does not see
-        lost = dialect.is_disconnect(error, driver, None)
-        if lost:
-            connection.invalidate(error)
-        raise DBAPIError("pipeline", None, error, connection_invalidated=lost) from error
-
-
 def _was_lost(error: CatalogError) -> bool:
     return isinstance(error.__cause__, DBAPIError) and error.__cause__.connection_invalidated
 
@@ -198,7 +193,9 @@ def _sqlite(url: URL, synchronous: Literal["FULL", "NORMAL"]) -> Engine:
 
 def _postgresql(url: URL, durability: Durability) -> Engine:
     arguments = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_SECONDS}
-    engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args=arguments, max_overflow=-1)
+    engine = create_engine(
+        url, isolation_level="AUTOCOMMIT", connect_args=arguments, max_overflow=-1, paramstyle="format"
+    )
     if durability == "process":
 
         @event.listens_for(engine, "connect")

@@ -35,7 +35,7 @@ class Bounded(OrderedDict[Key, Value], Generic[Key, Value]):
 
 
 class Names(NamedTuple):
-    """What names meant on a branch at a version; commits of rows alone carry it on."""
+    """What names meant on a branch at a version; where only rows changed since, they mean it still."""
 
     version: int
     found: dict[tuple[str, ...], Any]

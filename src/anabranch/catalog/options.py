@@ -23,12 +23,12 @@ class LakeOptions(Opened):
         return {row.key.removeprefix(_PREFIX): row.value for row in self._db.rows(_OPTIONS, {})}
 
     def set_options(self, options: Mapping[str, str]) -> None:
-        with self._db.writing() as connection:
+        with self._db.writing() as link:
             for name, value in options.items():
-                statement = replacing(connection.dialect.name, meta, "value")
-                connection.execute(statement, {"key": _PREFIX + name, "value": value})
+                statement = replacing(link.dialect, meta, "value")
+                link.write(statement, {"key": _PREFIX + name, "value": value})
 
     def unset_options(self, names: Iterable[str]) -> None:
-        with self._db.writing() as connection:
+        with self._db.writing() as link:
             for name in names:
-                connection.execute(_UNSET, {"old": _PREFIX + name})
+                link.write(_UNSET, {"old": _PREFIX + name})

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import bindparam, select
 
+from anabranch.catalog.links import Link
 from anabranch.catalog.opened import Opened
 from anabranch.catalog.tables import counter, physical_name
 from anabranch.catalog.upserts import adding
@@ -25,6 +26,7 @@ _GIVE_BACK = counter.update().where(
 _TAKEN = select(physical_name.c.folded).where(
     physical_name.c.table_id == bindparam("table"), physical_name.c.scope == bindparam("scope")
 )
+_TAKE = physical_name.insert()
 
 
 class Reservations(Opened):
@@ -41,9 +43,9 @@ class Reservations(Opened):
 
     def return_slots(self, table_id: str, first_unused: int, end: int) -> None:
         """Gives the tail [first_unused, end) of a reservation back, unless somebody has reserved after it."""
-        with self._db.writing(relaxed=True) as connection:
+        with self._db.writing(relaxed=True) as link:
             values = {"table": table_id, "counter": "slot", "end": end, "next": first_unused}
-            connection.execute(_GIVE_BACK, values)
+            link.write(_GIVE_BACK, values)
 
     def reserve_schema_id(self, table_id: str) -> int:
         return self._reserve(table_id, "schema", 1)
@@ -52,9 +54,9 @@ class Reservations(Opened):
         """Physical names for these labels: the label itself for its first holder, then label_2, label_3, …"""
         if not wanted:
             return []
-        with self._db.writing(relaxed=True) as connection:
-            _add(connection, table_id, "names", len(wanted))  # its row's lock is what two reservers queue on
-            taken = set(connection.execute(_TAKEN, {"table": table_id, "scope": scope}).scalars()) | _NEVER
+        with self._db.writing(relaxed=True) as link:
+            _add(link, table_id, "names", len(wanted))  # its row's lock is what two reservers queue on
+            taken = {row.folded for row in link.rows(_TAKEN, {"table": table_id, "scope": scope})} | _NEVER
             names = []
             for label in wanted:
                 name, number = label, 1
@@ -64,19 +66,19 @@ class Reservations(Opened):
                 taken.add(fold(name))
                 names.append(name)
             rows = [{"table_id": table_id, "scope": scope, "folded": fold(name)} for name in names]
-            connection.execute(physical_name.insert(), rows)
+            link.write(_TAKE, rows)
         return names
 
     def _reserve(self, table_id: str, name: str, count: int) -> int:
         if count < 1:
             raise ValueError(f"cannot reserve {count} numbers")
-        with self._db.writing(relaxed=True) as connection:
-            return _add(connection, table_id, name, count) - count
+        with self._db.writing(relaxed=True) as link:
+            return _add(link, table_id, name, count) - count
 
 
-def _add(connection: Connection, table_id: str, name: str, count: int) -> int:
+def _add(link: Link, table_id: str, name: str, count: int) -> int:
     """Counts up and gives the next free number."""
-    statement = adding(connection.dialect.name, counter, "next")
+    statement = adding(link.dialect, counter, "next")
     values = {"table_id": table_id, "name": name, "first": FIRST, "step": count}
-    reached: int = connection.execute(statement, values).scalar_one()
+    reached: int = link.rows(statement, values)[0][0]
     return reached

@@ -40,8 +40,8 @@ class Rewrites(States):
     def add_rewrites(self, made: Sequence[Rewrite]) -> None:
         """Rewrites that belong to no version: nobody's head moves."""
         rows = encoded_rewrites(made, self._blobs)
-        with self._db.writing() as connection:
-            insert_rewrites(connection, rows, {"branch_id": 0, "version": 0})
+        with self._db.writing() as link:
+            insert_rewrites(link, rows, {"branch_id": 0, "version": 0})
         for table_id in {one.table_id for one in made}:
             for key in [key for key in list(self._memory.rewrites_at) if key[0] == table_id]:
                 self._memory.rewrites_at.pop(key, None)

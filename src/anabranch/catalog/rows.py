@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Executable, Table, bindparam, select, tuple_
+from sqlalchemy import BindParameter, Executable, Table, bindparam, select, tuple_
 
 from anabranch.catalog.along import in_batches
 from anabranch.catalog.bitmaps import Blobs, encode
-from anabranch.catalog.engine import in_one_go
+from anabranch.catalog.links import Link
 from anabranch.catalog.tables import (
     branch,
     change,
@@ -51,21 +51,30 @@ class Rows:
     events: tuple[tuple[Table, list[Values]], ...]
     rewrites: tuple[tuple[Table, list[Values]], ...]
 
-    def append(self, connection: Connection, branch_id: int, version: int, time_us: int) -> None:
-        """Inserts everything as this version of the branch, and moves its head there."""
-        if self.parts and insert_if_absent(connection, part, self.parts) != len(self.parts):
-            self._check_parts(connection)
-        if self.schemas and insert_if_absent(connection, schema_body, self.schemas) != len(self.schemas):
-            self._check_schemas(connection)
+    def store(self, link: Link) -> Callable[[], None]:
+        """Inserts the parts and schemas that are not there; afterwards, what is given checks that those which were are
+        the same."""
+        parts = insert_if_absent(link, part, self.parts) if self.parts else None
+        schemas = insert_if_absent(link, schema_body, self.schemas) if self.schemas else None
+
+        def check() -> None:
+            if parts is not None and parts.count != len(self.parts):
+                self._check_parts(link)
+            if schemas is not None and schemas.count != len(self.schemas):
+                self._check_schemas(link)
+
+        return check
+
+    def append(self, link: Link, branch_id: int, version: int, time_us: int) -> None:
+        """Inserts the events as this version of the branch, and moves its head there."""
         place = {"branch_id": branch_id, "version": version}
-        with in_one_go(connection):
-            connection.execute(_INSERTS[commit_log], {**self.commit, **place, "time_us": time_us})
+        with link.in_one_go():
+            link.ask(_INSERTS[commit_log], {**self.commit, **place, "time_us": time_us})
             for table, rows in self.events:
                 if rows:
-                    connection.execute(_INSERTS[table], [{**row, **place} for row in rows])
-            insert_rewrites(connection, self.rewrites, place)
-            moved = {"moved": branch_id, "head": version, "head_time_us": time_us}
-            connection.execute(_MOVE_HEAD, moved)
+                    link.ask(_INSERTS[table], [{**row, **place} for row in rows])
+            insert_rewrites(link, self.rewrites, place)
+            link.ask(_MOVE_HEAD, {"moved": branch_id, "head": version, "head_time_us": time_us})
 
     def blobs(self) -> list[str]:
         """The names of the blobs that were written for it."""
@@ -78,8 +87,8 @@ class Rows:
             if row["blob"]
         ]
 
-    def _check_parts(self, connection: Connection) -> None:
-        stored = _stored(connection, _STORED_PARTS, [(row["table_id"], row["slot"]) for row in self.parts])
+    def _check_parts(self, link: Link) -> None:
+        stored = _stored(link, _STORED_PARTS, [(row["table_id"], row["slot"]) for row in self.parts])
         for row in self.parts:
             held = stored.get((row["table_id"], row["slot"]))
             if held != row["id"]:
@@ -87,15 +96,15 @@ class Rows:
                     f"slot {row['slot']} of table {row['table_id']!r} belongs to part {held!r}, not to {row['id']!r}"
                 )
 
-    def _check_schemas(self, connection: Connection) -> None:
-        stored = _stored(connection, _STORED_SCHEMAS, [(row["table_id"], row["schema_id"]) for row in self.schemas])
+    def _check_schemas(self, link: Link) -> None:
+        stored = _stored(link, _STORED_SCHEMAS, [(row["table_id"], row["schema_id"]) for row in self.schemas])
         for row in self.schemas:
             if stored.get((row["table_id"], row["schema_id"])) != row["body"]:
                 raise CatalogError(f"schema {row['schema_id']} of table {row['table_id']!r} is another one already")
 
 
-def _stored(connection: Connection, statement: Executable, keys: list[tuple[str, int]]) -> dict[tuple[str, int], str]:
-    rows = in_batches(keys, lambda batch: connection.execute(statement, {"keys": batch}).all())
+def _stored(link: Link, statement: Executable, keys: list[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    rows = in_batches(keys, lambda batch: link.rows(statement, {"keys": batch}))
     return {(table_id, number): held for table_id, number, held in rows}
 
 
@@ -122,10 +131,10 @@ _MOVE_HEAD = branch.update().where(branch.c.id == bindparam("moved"))
 RewriteRows = tuple[tuple[Table, list[Values]], ...]
 
 
-def insert_rewrites(connection: Connection, rows: RewriteRows, place: Values) -> None:
+def insert_rewrites(link: Link, rows: RewriteRows, place: Values) -> None:
     for table, values in rows:
         if values:
-            connection.execute(_INSERTS[table], [{**row, **place} if table is rewrite else row for row in values])
+            link.ask(_INSERTS[table], [{**row, **place} if table is rewrite else row for row in values])
 
 
 def encoded_rewrites(made: Iterable[Rewrite], blobs: Blobs | None) -> RewriteRows:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import BigInteger, bindparam, func, select
 
 from anabranch.catalog.rewrites import Rewrites
 
@@ -22,6 +22,14 @@ try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows: no turns, statements are only run again
     fcntl = None  # type: ignore[assignment]
+
+
+_key = bindparam("key", type_=BigInteger)
+_ADVISORY = {
+    True: (select(func.pg_advisory_lock(_key)), select(func.pg_advisory_unlock(_key))),
+    False: (select(func.pg_advisory_lock_shared(_key)), select(func.pg_advisory_unlock_shared(_key))),
+}
+"""Taking and giving back PostgreSQL's locks: alone, and with others."""
 
 
 class Turns(Rewrites):
@@ -47,14 +55,13 @@ class Turns(Rewrites):
         if database.is_sqlite:
             folder = database.path.with_name(database.path.name + ".turns")
             return lambda name, alone: stack.enter_context(_file_lock(folder / name, alone=alone))
-        connection = stack.enter_context(database.reading())
+        link = stack.enter_context(database.reading())
 
         def lock(name: str, alone: bool) -> None:
             key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
-            shared = "" if alone else "_shared"
-            connection.execute(text(f"SELECT pg_advisory_lock{shared}(:key)"), {"key": key})
-            undo = text(f"SELECT pg_advisory_unlock{shared}(:key)")
-            stack.callback(lambda: connection.execute(undo, {"key": key}))
+            take, give_back = _ADVISORY[alone]
+            link.rows(take, {"key": key})
+            stack.callback(lambda: link.rows(give_back, {"key": key}))
 
         return lock
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam
+from sqlalchemy import Table, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
+
+from anabranch.catalog.links import Answer, Link
 
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
-@lru_cache(maxsize=64)
+@cache
 def _if_absent(dialect: str, table: Table) -> Any:
-    return _INSERT[dialect](table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+    return _INSERT[dialect](table).on_conflict_do_nothing()
 
 
-def insert_if_absent(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> int:
-    """Adds the rows whose keys are new; gives their number."""
-    return connection.execute(_if_absent(connection.dialect.name, table), rows).rowcount
+def insert_if_absent(link: Link, table: Table, rows: list[dict[str, Any]]) -> Answer:
+    """Adds the rows whose keys are new; the answer counts them."""
+    return link.ask(_if_absent(link.dialect, table), rows)
 
 
-@lru_cache(maxsize=8)
+@cache
 def replacing(dialect: str, table: Table, column: str) -> Any:
     """A statement that adds a row, or gives the one of its key another value in a column."""
     insert = _INSERT[dialect](table)
@@ -29,7 +31,7 @@ def replacing(dialect: str, table: Table, column: str) -> Any:
     return insert.on_conflict_do_update(index_elements=keys, set_={column: insert.excluded[column]})
 
 
-@lru_cache(maxsize=8)
+@cache
 def adding(dialect: str, table: Table, column: str) -> Any:
     """A statement that adds :step to a counter, beginning at :first, and returns the counter's new value."""
     insert = _INSERT[dialect](table)

@@ -161,7 +161,8 @@ _ROW_CLASSES = ("insert", "delete", "update", "overwrite")
 
 
 def _name(session: Session) -> str:
-    return session.catalog.branch_by_id(session.branch_id).name
+    """The branch's name as it was when its head was read."""
+    return session.catalog.origin(session.branch_id).name
 
 
 def _points(session: Session, ours: Position, theirs: Position) -> Positions | None:
@@ -202,7 +203,7 @@ def _plan(session: Session, at: Positions | None, nothing: Positions, wishes: Wi
 
 def _with_parents(session: Session, plan: MergePlan, databases: Iterable[str]) -> list[str]:
     """Databases that theirs touched, and those that a merged table needs and ours lacks."""
-    needed = [m.record.database_id for m in plan.tables.values() if m.record is not None and not m.record.dropped]
+    needed = [made.record.database_id for made in plan.tables.values() if made.record is not None and made.moves_in]
     here = session.catalog.databases_by_id(plan.at.ours, set(needed))
     return list(dict.fromkeys([*databases, *(id for id in needed if id not in here or here[id].dropped)]))
 
@@ -234,7 +235,7 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
                 if record.id not in plan.tables:
                     name = qualified(merged.record.name, record.name)
                     gone = replace(record, dropped=True)
-                    plan.tables[record.id] = TableMerge(name, gone, operations=[("drop", {})])
+                    plan.tables[record.id] = TableMerge(name, gone, record, operations=[("drop", {})])
 
 
 def _leave_created(plan: MergePlan, database_id: str) -> None:
@@ -352,7 +353,6 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
     tables, schemas, partitions, hidden = [], [], [], []
     deltas: list[TableDelta] = []
     changes = [Change("database", d.id, what, {"name": d.name}) for d, done in plan.databases for what in done]  # type: ignore[arg-type]
-    before = session.catalog.tables_by_id(plan.at.ours, plan.tables)
     for table_id, made in plan.tables.items():
         record = made.record
         if record is None:
@@ -361,7 +361,7 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
             schema = replace(made.schema, id=session.catalog.reserve_schema_id(table_id))
             made.schema, record = schema, replace(record, schema_id=schema.id)
             schemas.append((table_id, schema))
-        if record != before.get(table_id):
+        if record != made.before:
             tables.append(record)
         partitions += made.partitions
         deltas += _with_combined(session, table_id, record, made, written)

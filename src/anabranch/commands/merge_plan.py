@@ -49,6 +49,8 @@ class TableMerge:
 
     name: str
     record: TableRecord | None = None
+    before: TableRecord | None = None
+    """As ours has it; None: it has not."""
     schema: Schema | None = None
     new_schema: bool = False
     deltas: list[TableDelta] = field(default_factory=list)
@@ -74,6 +76,14 @@ class TableMerge:
     @property
     def is_empty(self) -> bool:
         return not (self.operations or self.conflicts or self.news)
+
+    @property
+    def moves_in(self) -> bool:
+        """Whether ours did not show the table in this database before, so that the database may be missing there."""
+        if self.record is None or self.record.dropped:
+            return False
+        before = self.before
+        return before is None or before.dropped or before.database_id != self.record.database_id
 
     def add(self, rows: pa.Table, origins: np.ndarray, changed: frozenset[str] | None = None) -> None:
         """Rows that the merge makes, as versions of rows with these origins; `changed`: see branching/versions.py."""

@@ -145,7 +145,7 @@ class Session:
         branch = self.catalog.branch_by_id(self.branch_id)
         if branch.dropped:
             raise Refused(f"the branch '{branch.name}' of this session was dropped. USE another branch.")
-        return Position(self.branch_id, self.catalog.head(self.branch_id))
+        return Position(self.branch_id, branch.head)
 
     def resolve(self, ref: Ref | str | int | None) -> Position:
         """A position of this lake, checked to exist."""

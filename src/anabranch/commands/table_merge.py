@@ -36,7 +36,7 @@ from anabranch.branching.schema_merge import merge_schemas
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json, scopes_of
 from anabranch.branching.settle import Settled, chosen, same_rows, settle
-from anabranch.branching.versions import alike, changed_by
+from anabranch.branching.versions import alike, changed_by, surely_differs
 from anabranch.commands.keyed_merge import list_deltas
 from anabranch.commands.keyed_table_merge import check_engine, merge_keyed
 from anabranch.commands.meet_inserts import Inserts
@@ -54,6 +54,7 @@ from anabranch.model.records import Change, PartitionRecord, TableDelta, TableRe
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.options import option
+from anabranch.storage.row_ids import by_slot
 
 
 class TableMerger:
@@ -96,7 +97,7 @@ class TableMerger:
         return wanted or (None if habit == "fail" else habit)  # type: ignore[return-value]
 
     def merge(self) -> TableMerge:
-        made = TableMerge(self.name)
+        made = TableMerge(self.name, before=self.ours)
         rows_changed = self._theirs_changed()
         merged = merge_table(
             self.bases,
@@ -322,7 +323,8 @@ class TableMerger:
         if merged.meets_inserts and self.wishes.predicates and asked:
             Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
         made.news |= merged.news or (self.detect == "file" and len(merged.updated) > 0)
-        made.news = made.news or self.differs_on_theirs(merged.updated)
+        made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
+        made.news = made.news or merged.born() or self.differs_on_theirs(merged.updated)
         contest = merged.contest
         if len(self.at.bases) > 1:
             crossed = self._cross(made, replay, resolution)
@@ -478,6 +480,14 @@ class TableMerger:
     @cached_property
     def _their_versions(self) -> Versions:
         return versions(self.other, self.origins)
+
+    def _surely_differs(self, ids: np.ndarray) -> bool:
+        """Whether theirs is known to show one of these base rows otherwise, from what its statements recorded."""
+        assert self.theirs is not None
+        changes = self._changes(self.at.theirs)
+        versions = {c.version for c, change in changes if (c.operation, change.operation) == ("UPDATE", "update")}
+        updates = [delta for delta in self._deltas(self.at.theirs) if delta.version in versions]
+        return surely_differs(self.other, by_slot(ids), updates, self.theirs.schema_id)
 
     def differs_on_theirs(self, ids: np.ndarray) -> bool:
         """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one

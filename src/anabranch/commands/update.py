@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.settle import unequal
 from anabranch.branching.versions import changed_by
 from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import or_discard
@@ -18,7 +20,7 @@ from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.execution.shape import Shape, by_place
 from anabranch.execution.writer import write_parts
-from anabranch.model.part import Part, with_changed
+from anabranch.model.part import Part, saying_all_differ, with_changed
 from anabranch.model.records import TableDelta
 from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
@@ -48,7 +50,7 @@ def _update(
     if changed is None:
         parts, dead = _update_by_spark(session, table, view, shape, by_spark)
     else:
-        parts, dead = _write_here(session, table, *changed)
+        parts, dead = _write_here(session, table, changed)
     sources = [view.state.parts[slot] for slot in dead]
     changed_since = changed_by(values, sources, view.written, table.schema)
     parts = [with_changed(part, changed_since) for part in parts]
@@ -64,8 +66,8 @@ def _changed_here(
     where: Predicate | None,
     scope: Scope,
     shape: Shape,
-) -> tuple[list[pa.Table], list[np.ndarray]] | None:
-    """The new versions, and the ids of the old ones; None: there is too much for this process."""
+) -> _Changed | None:
+    """None: there is too much for this process."""
     read = set() if where is None else set(where.compiled(table.schema).columns)
     compiled = {physical: scope.compiled(text, table.schema) for physical, text in values.items()}
     touched = {column.label for column in table.schema.columns if column.physical in compiled}
@@ -73,29 +75,47 @@ def _changed_here(
     plan = plan_scan(view, None, where)
     if not session.decides(table.schema, read) or plan.bytes > session.shared.limits.local_work:
         return None
-    ids, changed = [], []
+    found = _Changed([], [])
     for batch in read_batches(plan, ids=True):
         if not batch.num_rows:
             continue
-        ids.append(batch.column(ROW_ID).to_numpy())
+        found.ids.append(batch.column(ROW_ID).to_numpy())
         columns = [
             compiled[column.physical](batch) if column.physical in compiled else batch.column(column.label)
             for column in table.schema.columns
         ]
         rows = shape.apply(pa.table(columns, names=list(table.schema.labels)))
-        changed.append(rows.append_column(ORIGIN, batch.column(ORIGIN)))
-    return changed, ids
+        found.rows.append(rows.append_column(ORIGIN, batch.column(ORIGIN)))
+        found.all_differ = found.all_differ and _all_differ(batch, rows, touched)
+    return found
 
 
-def _write_here(
-    session: Session, table: OpenTable, changed: list[pa.Table], ids: list[np.ndarray]
-) -> tuple[list[Part], dict[int, BitMap]]:
-    if not ids:
+@dataclass
+class _Changed:
+    """The new versions, and the ids of the old ones; `all_differ`: no row was set to what it was."""
+
+    rows: list[pa.Table]
+    ids: list[np.ndarray]
+    all_differ: bool = True
+
+
+def _all_differ(before: pa.Table, after: pa.Table, touched: set[str]) -> bool:
+    differ = np.zeros(after.num_rows, bool)
+    for label, column in zip(before.column_names, after.columns, strict=False):
+        if label in touched and not pa.types.is_nested(column.type):
+            differ |= unequal(before.column(label).combine_chunks(), column.combine_chunks())
+    return bool(differ.all())
+
+
+def _write_here(session: Session, table: OpenTable, changed: _Changed) -> tuple[list[Part], dict[int, BitMap]]:
+    if not changed.ids:
         return [], {}
-    merged = [pa.concat_tables(changed)]  # so that a partition's rows of all parts become one part
+    merged = [pa.concat_tables(changed.rows)]  # so that a partition's rows of all parts become one part
     slots = lambda: session.next_slot(table.id)  # noqa: E731
     parts = write_parts(session.destination(table), merged, slots, has_origin=True)
-    return parts, by_slot(np.concatenate(ids))
+    if changed.all_differ:
+        parts = [saying_all_differ(part) for part in parts]
+    return parts, by_slot(np.concatenate(changed.ids))
 
 
 def _update_by_spark(

@@ -88,7 +88,18 @@ def changed_columns(part: Part) -> frozenset[str] | None:
 
 def with_changed(part: Part, columns: frozenset[str] | None) -> Part:
     """A fresh part of new versions that says what it changed."""
-    if columns is None:
-        return part
-    body = {**_decoded(part.stats), "changed": sorted(columns)}
+    return part if columns is None else _saying(part, "changed", sorted(columns))
+
+
+def all_differ(part: Part) -> bool:
+    """Whether every row is known to show something else than the version that it replaced."""
+    return bool(_decoded(part.stats).get("all_differ"))
+
+
+def saying_all_differ(part: Part) -> Part:
+    return _saying(part, "all_differ", True)
+
+
+def _saying(part: Part, name: str, value: Any) -> Part:
+    body = {**_decoded(part.stats), name: value}
     return replace(part, stats=json.dumps(body, ensure_ascii=False, separators=(",", ":")))

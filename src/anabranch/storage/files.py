@@ -99,8 +99,12 @@ class Files:
         path = self.path(name)
         folder = os.path.dirname(path)
         # At the same time: the disk then flushes once for all three, which one after the other it cannot.
-        for _ in _syncers(os.getpid()).map(_sync, (path, folder, os.path.dirname(folder))):
-            pass
+        others = [_syncers(os.getpid()).submit(_sync, each) for each in (folder, os.path.dirname(folder))]
+        try:
+            _sync(path)
+        finally:
+            for other in others:
+                other.result()
 
     def write(self, name: str, data: bytes) -> None:
         self.create_parent(name)

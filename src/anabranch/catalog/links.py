@@ -1,0 +1,172 @@
+"""Links: the driver's own connections, and the statements that run on them.
+
+Links that nobody uses wait for the next one who needs one. Errors of the driver become SQLAlchemy's here, so that they
+look the same whoever ran the statement. A connection that was lost, or left in the middle of a statement, is not used
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, cast
+
+from sqlalchemy import Engine, Executable
+from sqlalchemy.exc import DBAPIError
+
+from anabranch.catalog.prepared import Prepared, Statements, Values
+
+KEPT = 5
+"""Links that wait; more of them are closed after use."""
+NOTHING: Values = {}
+
+
+class Link:
+    """One connection, for one user at a time. Outside of a transaction every statement is one."""
+
+    def __init__(self, engine: Engine, statements: Statements) -> None:
+        self._pooled = engine.raw_connection()
+        self._driver, self._dialect = cast(Any, self._pooled.driver_connection), cast(Any, engine.dialect)
+        self._statements = statements
+        self.dialect: str = engine.dialect.name
+        self._is_sqlite = self.dialect == "sqlite"
+        self.lost = False
+        if not self._is_sqlite:
+            self._driver.isolation_level = self._dialect.dbapi.IsolationLevel.READ_COMMITTED
+
+    def rows(self, statement: Executable, values: Values = NOTHING) -> list[Any]:
+        return self.ask(statement, values).rows()
+
+    def write(self, statement: Executable, values: Values | Sequence[Values]) -> int:
+        """For one or for many values, all of one shape; gives the number of rows that were written."""
+        return self.ask(statement, values).count
+
+    def ask(self, statement: Executable, values: Values | Sequence[Values]) -> Answer:
+        if isinstance(values, Mapping):
+            prepared, values = self._statements.prepared(statement, values)
+            return Answer(self, prepared, self._send(prepared.text, prepared.parameters(values)))
+        prepared, _ = self._statements.prepared(statement, values[0])
+        many = [prepared.parameters(each) for each in values]
+        if len(many) == 1:
+            return Answer(self, prepared, self._send(prepared.text, many[0]))
+        cursor = self._driver.cursor()
+        self._driven(prepared.text, cursor.executemany, prepared.text, many)
+        return Answer(self, prepared, cursor)
+
+    # --- transactions
+
+    def begin(self) -> None:
+        """What follows is one transaction."""
+        if self._is_sqlite:
+            self._send("BEGIN IMMEDIATE")
+        else:
+            self._driver.autocommit = False  # the driver then sends BEGIN with the first statement
+
+    def commit(self) -> None:
+        self._driven("COMMIT", self._driver.commit)
+        self._alone_again()
+
+    def rollback(self) -> None:
+        if not self.lost:
+            self._driven("ROLLBACK", self._driver.rollback)
+            self._alone_again()
+
+    def _alone_again(self) -> None:
+        if not self._is_sqlite:
+            self._driver.autocommit = True
+
+    @contextmanager
+    def in_one_go(self) -> Iterator[None]:
+        """Statements whose answers are read after the block: PostgreSQL gets them in one round trip."""
+        if self._is_sqlite:
+            yield
+            return
+        try:
+            with self._driver.pipeline():
+                yield
+        except BaseException as error:
+            self.note(error, "pipeline")
+            raise
+
+    # --- the driver
+
+    def _send(self, text: str, parameters: Sequence[Any] = ()) -> Any:
+        return self._driven(text, self._driver.execute, text, parameters)
+
+    def _driven(self, text: str, work: Callable[..., Any], *given: Any) -> Any:
+        """All that the driver does for us: statements, and the ends of transactions."""
+        try:
+            return work(*given)
+        except BaseException as error:
+            self.note(error, text)
+            raise
+
+    def note(self, error: BaseException, text: str) -> None:
+        """Raises SQLAlchemy's error if this is the driver's; what interrupts the driver makes the link unusable."""
+        failed = self._dialect.dbapi.Error
+        if isinstance(error, failed):
+            self.lost = self.lost or self._dialect.is_disconnect(error, self._driver, None)
+            raise DBAPIError.instance(
+                text, None, error, failed, connection_invalidated=self.lost, dialect=self._dialect
+            ) from error
+        if not isinstance(error, Exception):
+            self.lost = True
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self._pooled.invalidate()
+
+
+class Answer:
+    """What a statement gives; inside of `in_one_go` not before the block has ended."""
+
+    def __init__(self, link: Link, prepared: Prepared, cursor: Any) -> None:
+        self._link, self._prepared, self._cursor = link, prepared, cursor
+
+    def rows(self) -> list[Any]:
+        """Once."""
+        try:
+            raw = self._cursor.fetchall()
+        except BaseException as error:
+            self._link.note(error, self._prepared.text)
+            raise
+        return self._prepared.rows(raw)
+
+    @property
+    def count(self) -> int:
+        """How many rows were written."""
+        return int(self._cursor.rowcount)
+
+
+class Links:
+    """The links of one process to one database, all made alike."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self._statements = engine, Statements(engine.dialect)
+        self._idle: list[Link] = []
+
+    @contextmanager
+    def one(self) -> Iterator[Link]:
+        try:
+            link = self._idle.pop()
+        except IndexError:
+            link = Link(self.engine, self._statements)
+        try:
+            yield link
+        finally:
+            if link.lost:  # as the others are, probably
+                link.close()
+                self._close_idle()
+            elif len(self._idle) < KEPT:
+                self._idle.append(link)
+            else:
+                link.close()
+
+    def close(self) -> None:
+        self._close_idle()
+        self.engine.dispose()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with suppress(IndexError):
+                self._idle.pop().close()
