@@ -40,12 +40,11 @@ def struck(original: Callable[..., Any], at: int) -> Callable[..., Any]:
     return call
 
 
-# Two parts are fresh, the third is the rewritten one.
+# One part is fresh, the other is the rewritten one.
 POINTS = {
     "when rows are made": (Shape, "apply", 2),
-    "when the updates are written": (PartWriter, "close", 1),
-    "when the inserts are written": (PartWriter, "close", 2),
-    "when a part is rewritten": (PartWriter, "close", 3),
+    "when new versions and new rows are written": (PartWriter, "close", 1),
+    "when a part is rewritten": (PartWriter, "close", 2),
 }
 
 

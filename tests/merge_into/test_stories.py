@@ -265,6 +265,46 @@ def test_a_branch_with_a_merge_into_merges(table: Lake) -> None:
     assert rows(table, "d.t") == [(2, "x", 2), (3, "c", 30), (9, "y", 9)]
 
 
+ONE_PART = (
+    "MERGE INTO d.t t USING VALUES (1L, 'x', 0), (2L, 'x', 0), (8L, 'y', 8), (9L, 'y', 9) s(id, v, n) ON t.id = s.id "
+)
+
+
+def test_new_versions_and_new_rows_are_one_part(table: Lake) -> None:
+    row = table.sql(ONE_PART + UPSERT).collect()[0]
+    assert (row.rows_updated, row.rows_inserted, row.parts_written) == (2, 2, 1)
+    told(table, "DELETE FROM d.t WHERE id = 8", "UPDATE d.t SET n = 7 WHERE id IN (2, 9)")
+    changed = {(row.id, row["_change"]) for row in table.diff(table.version - 3, table="d.t")}
+    assert changed == {(1, "-U"), (1, "+U"), (2, "-U"), (2, "+U"), (9, "+I")}
+
+
+# What ours did after its MERGE INTO -> whether theirs' DELETE of a row that ours left alone meets an insert.
+NEW_ROWS_LEFT = {
+    "SELECT 1": True,
+    "DELETE FROM d.t WHERE id = 8": True,
+    "UPDATE d.t SET n = 7 WHERE id > 7": True,
+    "DELETE FROM d.t WHERE id > 7": False,
+    "DELETE FROM d.t WHERE id < 3": True,
+}
+
+
+@pytest.mark.parametrize("then", NEW_ROWS_LEFT)
+def test_new_rows_among_new_versions_are_inserts_to_the_law(table: Lake, then: str) -> None:
+    told(table, "CREATE BRANCH dev", "DELETE FROM d.t@dev WHERE id = 3")
+    told(table, ONE_PART + UPSERT, *([then] if then != "SELECT 1" else []))
+    assert bool(table.sql("SHOW CONFLICTS IN dev").collect()) is NEW_ROWS_LEFT[then]
+
+
+def test_dead_versions_are_not_mistaken_for_new_rows(table: Lake) -> None:
+    """Two rows updated and two new, the new versions deleted: as many live as were updated, and all these are gone."""
+    told(table, "CREATE BRANCH dev", ONE_PART + UPSERT, "DELETE FROM d.t WHERE id < 3")
+    told(table, "UPDATE d.t@dev SET v = 'dev' WHERE id = 2")
+    (conflict,) = [
+        row for row in table.sql("SHOW CONFLICTS IN dev WITH (detect = 'row')").collect() if row.rule != "update/insert"
+    ]
+    assert conflict.rule == "update/delete"
+
+
 def test_rows_that_both_sides_changed_conflict(table: Lake) -> None:
     told(table, "CREATE BRANCH dev", "UPDATE d.t SET v = 'ours' WHERE id = 2")
     told(

@@ -55,13 +55,11 @@ class Rule:
 class MergeReport:
     """What a task, or the whole job, did. `matched`: target rows that met a source row; `pairs`: how often."""
 
-    updates: list[Part] = field(default_factory=list)
-    inserts: list[Part] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     updated: dict[int, BitMap] = field(default_factory=dict)
     deleted: dict[int, BitMap] = field(default_factory=dict)
     matched: dict[int, BitMap] = field(default_factory=dict)
     pairs: int = 0
-    inserted: int = 0
     too_few_slots: bool = False
 
     @property
@@ -205,13 +203,13 @@ def merge_frame(
     with spark_failures():
         frame = ruled(target, source, on, rules)
         rows = frame.select(*outcome(frame, rules, shape.schema.columns), F.col(RULE), F.col(ROW_ID), F.col(ORIGIN))
-        tasks, layers = MAX_TASKS, (2,)
+        tasks, layers = MAX_TASKS, (1, 64)
         gathered = rows.coalesce(tasks)
         if shape.schema.partitioned_by:
             places = [shape.schema.columns.index(column) for column in shape.schema.partition_columns]
             keys = [f"_c{place}" for place in places]
             gathered, tasks = rows.repartition(*keys).sortWithinPartitions(*keys), shuffled_tasks(rows)
-            layers = (128, 8192)  # type: ignore[assignment]
+            layers = (128, 8192)
     verbs = tuple(rule.verb for rule in rules)
     matched = tuple(rule.kind == "matched" for rule in rules)
     kernel = lambda slots: _Task(to, shape, slots, verbs, matched).__call__  # noqa: E731
@@ -236,17 +234,15 @@ def _received(table: pa.Table) -> MergeReport:
         deleted=united(report.deleted for report in reports),
         matched=united(report.matched for report in reports),
         pairs=sum(report.pairs for report in reports),
-        inserted=sum(report.inserted for report in reports),
         too_few_slots=any(report.too_few_slots for report in reports),
     )
-    whole.updates = reduce(list.__add__, (report.updates for report in reports), [])
-    whole.inserts = reduce(list.__add__, (report.inserts for report in reports), [])
+    whole.parts = reduce(list.__add__, (report.parts for report in reports), [])
     return whole
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Writes new versions and new rows apart: the law knows updates and inserts by their parts."""
+    """Writes new versions and new rows together: those with an origin are versions."""
 
     to: Destination
     shape: Shape
@@ -255,17 +251,14 @@ class _Task:
     matched: tuple[bool, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        next_slot = task_slots(self.slots)
-        updates = PartsWriter(self.to, next_slot, has_origin=True)
-        inserts = PartsWriter(self.to, next_slot)
+        parts = PartsWriter(self.to, task_slots(self.slots), has_origin="update" in self.verbs)
         report, ids = MergeReport(), _Ids()
         try:
             for batch in batches:
-                self._write(pa.Table.from_batches([batch]), updates, inserts, report, ids)
-            report.updates, report.inserts = updates.close(), inserts.close()
+                self._write(pa.Table.from_batches([batch]), parts, ids)
+            report.parts = parts.close()
         except BaseException as error:
-            updates.abort()
-            inserts.abort()
+            parts.abort()
             if not isinstance(error, SlotsUsedUp):
                 raise
             yield _sent(MergeReport(too_few_slots=True))
@@ -273,28 +266,23 @@ class _Task:
         ids.into(report)
         yield _sent(report)
 
-    def _write(
-        self, data: pa.Table, updates: PartsWriter, inserts: PartsWriter, report: MergeReport, ids: _Ids
-    ) -> None:
+    def _write(self, data: pa.Table, parts: PartsWriter, ids: _Ids) -> None:
         *_, rules, row_ids, origins = data.columns
         rule = rules.to_numpy()
+        made = np.isin(rule, [number for number, verb in enumerate(self.verbs) if verb != "delete"])
+        if made.any():
+            rows = self.shape.apply(data.filter(pa.array(made)))
+            if "update" in self.verbs:  # a new row has no id to come from
+                rows = rows.append_column(ORIGIN, origins.filter(pa.array(made)))
+            parts.write(rows)
         for number, verb in enumerate(self.verbs):
             here = rule == number
-            if not here.any():
+            if verb == "insert" or not here.any():
                 continue
-            mask = pa.array(here)
-            if verb == "insert":
-                rows = self.shape.apply(data.filter(mask))
-                report.inserted += rows.num_rows
-                inserts.write(rows)
-                continue
-            found = row_ids.filter(mask).to_numpy()
+            found = row_ids.filter(pa.array(here)).to_numpy()
             (ids.deleted if verb == "delete" else ids.updated).append(found)
             if self.matched[number]:
                 ids.matched.append(found)
-            if verb == "update":
-                rows = self.shape.apply(data.filter(mask))
-                updates.write(rows.append_column(ORIGIN, origins.filter(mask)))
         idle = rule == NO_RULE
         if idle.any():
             ids.matched.append(row_ids.filter(pa.array(idle)).to_numpy())

@@ -75,6 +75,21 @@ def row_groups(part: Part) -> tuple[int, ...]:
 # --- versions of a row ------------------------------------------------------------------------------------------------
 
 
+def new_rows(part: Part) -> int:
+    """How many rows of a fresh part are their own first versions: all, unless the part holds origins."""
+    return _decoded(part.stats).get("new", 0) if part.has_origin else part.rows
+
+
+def with_new(part: Part, rows: int) -> Part:
+    """A fresh part with origins, of which so many rows have none but themselves."""
+    return _noted(part, new=rows) if rows else part
+
+
+def _noted(part: Part, **more: Any) -> Part:
+    body = {**_decoded(part.stats), **more}
+    return replace(part, stats=json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+
+
 def changed_columns(part: Part) -> frozenset[str] | None:
     """The physical columns in which rows may differ from their first versions; None: unknown, so it may be any.
 
@@ -88,7 +103,4 @@ def changed_columns(part: Part) -> frozenset[str] | None:
 
 def with_changed(part: Part, columns: frozenset[str] | None) -> Part:
     """A fresh part of new versions that says what it changed."""
-    if columns is None:
-        return part
-    body = {**_decoded(part.stats), "changed": sorted(columns)}
-    return replace(part, stats=json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    return part if columns is None else _noted(part, changed=sorted(columns))
