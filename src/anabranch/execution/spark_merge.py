@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch.errors import NeedsSpark
+from anabranch.errors import DataError, NeedsSpark, in_clause
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
@@ -43,8 +43,10 @@ NO_RULE = -1
 
 @dataclass(frozen=True)
 class Rule:
-    """A clause over flat columns; `values` has a text for every column of the table, none for a delete."""
+    """A clause over flat columns; `values` has a text for every column of the table, none for a delete. Errors name
+    its `place`."""
 
+    place: str
     kind: str
     verb: str
     condition: str | None
@@ -165,27 +167,32 @@ def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) 
         for number, rule in enumerate(rules):
             if rule.values:
                 text = rule.values[place]
-                value = F.when(F.col(RULE) == number, _stored(F.expr(text), known[text], column, target)).otherwise(
-                    value
-                )
+                value = F.when(F.col(RULE) == number, _stored(rule, text, known[text], column, target)).otherwise(value)
         made.append(value.alias(f"_c{place}"))
     return made
 
 
-def _stored(value: SparkColumn, type_: Any, column: Column, target: Any) -> SparkColumn:
+def _stored(rule: Rule, text: str, type_: Any, column: Column, target: Any) -> SparkColumn:
     """By Spark's rules of store assignment, refused before a job starts where types do not go together."""
+    from pyspark.sql import functions as F
+
+    value = F.expr(text)
     if type_ is not None and str(type_) == str(column.type):
         return value.cast(target)
     empty = pa.chunked_array([pa.array([], pa.null() if type_ is None else to_arrow(type_))])
     try:
         assigned(empty, column)
     except NeedsSpark:
-        return checked_cast(value, column, target)
-    return (
-        value.cast(target)
-        if type_ is None or pa.types.is_nested(to_arrow(type_))
-        else checked_cast(value, column, target)
-    )
+        return checked_cast(value, column, target, in_merge(rule.place))
+    except DataError as error:
+        raise in_clause(error, rule.place) from error
+    if type_ is None or pa.types.is_nested(to_arrow(type_)):
+        return value.cast(target)
+    return checked_cast(value, column, target, in_merge(rule.place))
+
+
+def in_merge(place: str) -> str:
+    return f"MERGE INTO, {place}: "
 
 
 def merge_frame(
@@ -210,9 +217,7 @@ def merge_frame(
             keys = [f"_c{place}" for place in places]
             gathered, tasks = rows.repartition(*keys).sortWithinPartitions(*keys), shuffled_tasks(rows)
             layers = (128, 8192)
-    verbs = tuple(rule.verb for rule in rules)
-    matched = tuple(rule.kind == "matched" for rule in rules)
-    kernel = lambda slots: _Task(to, shape, slots, verbs, matched).__call__  # noqa: E731
+    kernel = lambda slots: _Task(to, shape, slots, tuple(rules)).__call__  # noqa: E731
     return run_tasks(gathered, to, reserve, tasks, layers, kernel, _received)
 
 
@@ -247,11 +252,10 @@ class _Task:
     to: Destination
     shape: Shape
     slots: Slots
-    verbs: tuple[str, ...]
-    matched: tuple[bool, ...]
+    rules: tuple[Rule, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        parts = PartsWriter(self.to, task_slots(self.slots), has_origin="update" in self.verbs)
+        parts = PartsWriter(self.to, task_slots(self.slots), has_origin=self._updates)
         report, ids = MergeReport(), _Ids()
         try:
             for batch in batches:
@@ -266,22 +270,38 @@ class _Task:
         ids.into(report)
         yield _sent(report)
 
+    @property
+    def _updates(self) -> bool:
+        return any(rule.verb == "update" for rule in self.rules)
+
+    def _shaped(self, data: pa.Table, rule: np.ndarray) -> pa.Table:
+        """Where rows do not fit, those of one clause after the other tell which it is."""
+        try:
+            return self.shape.apply(data)
+        except DataError:
+            for number in np.unique(rule).tolist():
+                try:
+                    self.shape.apply(data.filter(pa.array(rule == number)))
+                except DataError as error:
+                    raise in_clause(error, self.rules[number].place) from error
+            raise
+
     def _write(self, data: pa.Table, parts: PartsWriter, ids: _Ids) -> None:
         *_, rules, row_ids, origins = data.columns
         rule = rules.to_numpy()
-        made = np.isin(rule, [number for number, verb in enumerate(self.verbs) if verb != "delete"])
+        made = np.isin(rule, [number for number, one in enumerate(self.rules) if one.verb != "delete"])
         if made.any():
-            rows = self.shape.apply(data.filter(pa.array(made)))
-            if "update" in self.verbs:  # a new row has no id to come from
+            rows = self._shaped(data.filter(pa.array(made)), rule[made])
+            if self._updates:  # a new row has no id to come from
                 rows = rows.append_column(ORIGIN, origins.filter(pa.array(made)))
             parts.write(rows)
-        for number, verb in enumerate(self.verbs):
+        for number, one in enumerate(self.rules):
             here = rule == number
-            if verb == "insert" or not here.any():
+            if one.verb == "insert" or not here.any():
                 continue
             found = row_ids.filter(pa.array(here)).to_numpy()
-            (ids.deleted if verb == "delete" else ids.updated).append(found)
-            if self.matched[number]:
+            (ids.deleted if one.verb == "delete" else ids.updated).append(found)
+            if one.kind == "matched":
                 ids.matched.append(found)
         idle = rule == NO_RULE
         if idle.any():

@@ -64,6 +64,7 @@ def merged_by_spark(
 def rules_of(bound: BoundMerge) -> list[Rule]:
     return [
         Rule(
+            action.place,
             action.kind,
             action.verb,
             action.condition,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from anabranch import expressions
 from anabranch.commands.merge_into.clauses import Action, BoundMerge, Pair
-from anabranch.errors import NeedsSpark, SeveralMatches
+from anabranch.errors import DataError, ExpressionError, NeedsSpark, SeveralMatches, in_clause
 from anabranch.execution.shape import Shape
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import search, sort_indices
@@ -205,12 +205,22 @@ def _act(
         if action.verb == "delete":
             into.deleted.append(places[here])
             continue
-        made = shape(action).apply(new_rows(bound, action, rows.take(pa.array(here))))
+        made = made_by(bound, action, shape(action), rows.take(pa.array(here)))
         if action.verb == "update":
             into.updated.append(places[here])
             into.versions.append(made)
         else:
             into.inserted.append(made)
+
+
+def made_by(bound: BoundMerge, action: Action, shape: Shape, rows: pa.Table) -> pa.Table:
+    """The rows that a clause makes; what they do not fit is an error that names the clause."""
+    try:
+        return shape.apply(new_rows(bound, action, rows))
+    except NeedsSpark:
+        raise
+    except (DataError, ExpressionError) as error:
+        raise in_clause(error, action.place) from error
 
 
 def new_rows(bound: BoundMerge, action: Action, rows: pa.Table) -> pa.Table:
