@@ -119,7 +119,7 @@ UNFIT = {
         r"clause 2 \(WHEN NOT MATCHED\): column 'r' of 'd.t' is NOT NULL"
     ),
     "WHEN MATCHED THEN UPDATE SET r = s.big": r"clause 1 \(WHEN MATCHED\): a value does not fit column 'r' of type int",
-    "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET r = v": r"clause 1 .*SOURCE\): column 'r' is int, but the data is string",
+    "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET r = v": r"clause 1 .*column 'r' is int, but the data is string",
 }
 KINDS = {
     "append": "",
