@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from anabranch.commands.merge_into import source as merge_source
 from anabranch.errors import Refused
 from anabranch.lake import Lake
+from anabranch.storage import parquet
 from tests.stories.telling import labels, rows, told
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -193,6 +195,28 @@ def test_conditions_look_up_the_matching_keys_alone(keyed: Lake) -> None:
     assert (row.strategy, row.rows_inserted, row.rows_updated, row.rows_deleted) == ("lookup", 1, 1, 1)
     assert rows(keyed, "d.t") == [(1, "a", 1), (2, "x", 5), (9, "z", 6)]
     assert not keyed._session.shared.spark.running
+
+
+def test_a_lookup_opens_row_groups_that_can_hold_the_keys_and_columns_that_clauses_read(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(lake, "CREATE TABLE d.t (id BIGINT NOT NULL, v STRING, q INT, PRIMARY KEY (id))")
+    monkeypatch.setattr(parquet, "ROW_GROUP", 4)
+    lake.table("d.t").write({"id": list(range(0, 200, 2)), "v": ["a"] * 100, "q": [5] * 100})
+    read: list[tuple[int, tuple[str, ...]]] = []
+    original = pq.ParquetFile.read_row_group
+
+    def read_row_group(self: pq.ParquetFile, group: int, columns: list[str], **how: bool) -> pa.Table:
+        read.append((group, tuple(columns)))
+        return original(self, group, columns=columns, **how)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", read_row_group)
+    source = "VALUES (18L, 'x', 9), (51L, 'y', 9), (162L, 'z', 1) AS s(id, v, q)"
+    lake.sql(f"MERGE INTO d.t USING {source} ON t.id = s.id WHEN MATCHED AND s.q > t.q THEN UPDATE SET *")
+    # 51 can only be in row group 6, whose keys do not have it: nothing else of that is read.
+    assert sorted(read) == [(2, ("id",)), (2, ("q",)), (6, ("id",)), (20, ("id",)), (20, ("q",))]
+    monkeypatch.undo()
+    assert [row for row in rows(lake, "d.t") if row[1] != "a"] == [(18, "x", 9)]
 
 
 def test_another_condition_joins(keyed: Lake) -> None:
