@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from anabranch.commands.merge_into import source as merge_source
-from anabranch.errors import Refused
+from anabranch.errors import Refused, SqlError
 from anabranch.lake import Lake
 from anabranch.storage import parquet
 from tests.stories.telling import labels, rows, told
@@ -91,6 +91,43 @@ def test_sources_of_other_branches_and_versions(table: Lake) -> None:
     assert rows(table, "d.t") == [(1, "dev", 1), (2, "dev", 2), (3, "c", 3)]
     told(table, "MERGE INTO d.t@dev AS t USING d.t AS s ON t.id = s.id AND t.id = 3 WHEN MATCHED THEN DELETE")
     assert rows(table.on("dev"), "d.t") == [(1, "dev", 1), (2, "dev", 2)]
+
+
+@pytest.mark.spark
+def test_temporary_views_of_spark(spark_lake: Lake) -> None:
+    lake = spark_lake
+    told(lake, "CREATE TABLE d.t (id BIGINT, v STRING)", "INSERT INTO d.t VALUES (1, 'a'), (2, 'b')")
+    lake.spark.sql("SELECT 2L AS id, 'x' AS v UNION ALL SELECT 9L, 'y'").createOrReplaceTempView("changes")
+    lake.sql("SELECT id + 10 AS id, v FROM d.t").createOrReplaceGlobalTempView("shifted")
+    try:
+        told(lake, f"MERGE INTO d.t USING changes AS s ON t.id = s.id {UPSERT}")
+        assert rows(lake, "d.t") == [(1, "a"), (2, "x"), (9, "y")]
+        told(lake, "MERGE INTO d.t USING Changes ON t.id = changes.id WHEN MATCHED THEN DELETE")
+        told(lake, f"MERGE INTO d.t USING global_temp.shifted ON t.id = shifted.id {UPSERT}")
+        assert rows(lake, "d.t") == [(1, "a"), (11, "a"), (12, "b")]
+        read = lake.sql("SELECT changes.v, t.id FROM changes JOIN d.t ON t.id < changes.id WHERE t.id > 0")
+        assert sorted(map(tuple, read.collect())) == [("x", 1), ("y", 1)]
+        told(lake, "INSERT INTO d.t SELECT * FROM changes WHERE id NOT IN (SELECT id FROM d.t)")
+        told(lake, "DELETE FROM d.t WHERE id IN (SELECT id FROM global_temp.shifted)")
+        assert rows(lake, "d.t") == [(1, "a"), (2, "x"), (9, "y")]
+        assert "a Spark frame" in lake.sql(f"EXPLAIN MERGE INTO d.t USING changes s ON t.id = s.id {UPSERT}")[1].note
+        told(lake, "CREATE DATABASE global_temp", "CREATE TABLE global_temp.shifted (id BIGINT, v STRING)")
+        assert lake.sql("SELECT * FROM global_temp.shifted").collect() == [], "what the lake has goes first"
+    finally:
+        lake.spark.catalog.dropTempView("changes")
+        lake.spark.catalog.dropGlobalTempView("shifted")
+    with pytest.raises(SqlError, match=r"'changes' does not name a table: write .* It is no temporary view"):
+        lake.sql("SELECT * FROM changes")
+    with pytest.raises(SqlError, match="'changes' does not name a table"):
+        lake.sql(f"MERGE INTO d.t USING changes AS s ON t.id = s.id {UPSERT}")
+    with pytest.raises(SqlError, match="'changes' does not name a table"):
+        lake.sql(f"MERGE INTO d.t USING changes@dev AS s ON t.id = s.id {UPSERT}")
+
+
+def test_a_view_is_looked_for_without_a_jvm(table: Lake) -> None:
+    with pytest.raises(SqlError, match="no temporary view"):
+        table.sql("MERGE INTO d.t USING changes AS s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    assert not table._session.shared.spark.running or "pyspark.sql.session" in sys.modules
 
 
 def test_arguments(table: Lake) -> None:
