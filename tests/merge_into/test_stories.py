@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from anabranch.commands.merge_into import source as merge_source
-from anabranch.errors import Refused, SqlError
+from anabranch.errors import InvalidMerge, Refused, SqlError
 from anabranch.lake import Lake
 from anabranch.storage import parquet
 from tests.stories.telling import labels, rows, told
@@ -304,6 +304,36 @@ def test_schema_evolution_is_part_of_the_commit(table: Lake) -> None:
     assert rows(table, "d.t") == expected
     told(table, f"RESTORE TABLE d.t TO VERSION {version}")
     assert labels(table, "d.t") == ["id", "v", "n"]
+
+
+def test_new_fields_of_structs(lake: Lake, request: pytest.FixtureRequest) -> None:
+    told(lake, "CREATE TABLE d.t (id INT, a STRUCT<x: INT, n: STRUCT<y: INT>>)")
+    told(lake, "INSERT INTO d.t VALUES (1, named_struct('x', 1, 'n', named_struct('y', 1))), (2, NULL)")
+    version = lake.version
+    source = pa.table(
+        {
+            "id": pa.array([1, 3], pa.int32()),
+            "a": pa.array(
+                [{"x": 10, "n": {"y": 10, "z": "new"}, "w": 0.5}, {"x": 30, "n": None, "w": None}],
+                pa.struct(
+                    [("x", pa.int32()), ("n", pa.struct([("y", pa.int32()), ("z", pa.string())])), ("w", pa.float64())]
+                ),
+            ),
+        }
+    )
+    merge = lake.table("d.t").merge(source, on=["id"]).when_matched().update("*").when_not_matched().insert("*")
+    with pytest.raises(
+        InvalidMerge, match=r"clause 1 .*column 'a': .*the field 'w', which the target lacks.*EVOLUTION"
+    ):
+        merge.execute()
+    merge.with_schema_evolution().execute()
+    assert lake.version == version + 1
+    assert rows(lake, "d.t") == [
+        (1, {"x": 10, "n": {"y": 10, "z": "new"}, "w": 0.5}),
+        (2, None),
+        (3, {"x": 30, "n": None, "w": None}),
+    ]
+    assert rows(lake, "d.t", version=version)[0] == (1, {"x": 1, "n": {"y": 1}})
 
 
 def test_a_partitioned_table(lake: Lake) -> None:
