@@ -91,6 +91,12 @@ def _started() -> SparkSession:
     return spark
 
 
+def on_cluster(spark: SparkSession) -> bool:
+    """Whether tasks run on other machines, or in other processes than the driver's JVM."""
+    master = spark.conf.get("spark.master", "") or ""
+    return master != "local" and not master.startswith("local[")
+
+
 @contextmanager
 def temporarily(spark: SparkSession, name: str, value: str) -> Iterator[None]:
     """A setting of the session, for as long as a frame is planned or a job runs."""
