@@ -110,6 +110,12 @@ class InvalidMerge(AnabranchError):
         self.place = place
 
 
+def in_clause(error: AnabranchError, place: str) -> AnabranchError:
+    """The same error, which also names the clause of a MERGE INTO whose rows it is about."""
+    error.args = (f"MERGE INTO, {place}: {error}",)
+    return error
+
+
 class NotFound(AnabranchError):
     def __init__(self, kind: str, name: object, known: Iterable[str] = (), hint: str = "") -> None:
         guess = nearest(str(name), known)

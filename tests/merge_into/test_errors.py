@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from anabranch.commands.merge_into import source as merge_source
 from anabranch.errors import AnabranchError
 from anabranch.lake import Lake
+from anabranch.options import Limits
+from anabranch.sql import run_merge
 from tests.stories.telling import rows, told
 
 CASES = {
@@ -38,9 +41,9 @@ CASES = {
         r"clause 1 \(WHEN MATCHED\): only the last WHEN MATCHED clause may omit its condition"
     ),
     # values
-    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = NULL": r"column 'id' of 'd.t' is NOT NULL",
-    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 3000000000": r"does not fit column 'n' of type int",
-    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = true": r"column 'n' is int, but the data is boolean",
+    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = NULL": r"clause 1 .*'id' of 'd.t' is NOT NULL",
+    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 3000000000": r"clause 1 .*does not fit column 'n' of type int",
+    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = true": r"clause 1 .*column 'n' is int, but the data is boolean",
     "ON t.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = 1 / 0": r"by zero|BY_ZERO",
     "ON t.id >= 0 WHEN MATCHED THEN UPDATE SET n = 1": r"2 rows of 'd.t' matched by ON with more than one source row",
 }
@@ -106,3 +109,59 @@ def test_target_and_source_of_one_name(lake: Lake) -> None:
     told(lake, "CREATE TABLE d.t (id BIGINT)")
     with pytest.raises(AnabranchError, match="both called 't': give them aliases"):
         lake.sql("MERGE INTO d.t USING d.t ON t.id = t.id WHEN MATCHED THEN DELETE")
+
+
+# Rows that do not fit, on tables of every kind, decided here and by Spark: clauses after ON t.id = s.id -> the error.
+UNFIT = {
+    "WHEN MATCHED THEN UPDATE SET r = s.n": r"clause 1 \(WHEN MATCHED\): column 'r' of 'd.t' is NOT NULL",
+    "WHEN MATCHED AND s.n = 5 THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'x', r = s.n": r"clause 2 .*'r' .* NOT NULL",
+    "WHEN MATCHED THEN UPDATE SET v = 'x' WHEN NOT MATCHED THEN INSERT (id, r) VALUES (s.id, NULL)": (
+        r"clause 2 \(WHEN NOT MATCHED\): column 'r' of 'd.t' is NOT NULL"
+    ),
+    "WHEN MATCHED THEN UPDATE SET r = s.big": r"clause 1 \(WHEN MATCHED\): a value does not fit column 'r' of type int",
+    "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET r = v": r"clause 1 .*column 'r' is int, but the data is string",
+}
+KINDS = {
+    "append": "",
+    "deduplicate": "'merge-engine' = 'deduplicate'",
+    "partial-update": "'merge-engine' = 'partial-update', 'partial-update.remove-record-on-delete' = 'true'",
+}
+
+
+def told_kind(lake: Lake, kind: str) -> None:
+    key = "" if kind == "append" else ", PRIMARY KEY (id)"
+    properties = f" TBLPROPERTIES ({KINDS[kind]})" if KINDS[kind] else ""
+    told(lake, f"CREATE TABLE d.t (id BIGINT NOT NULL, v STRING, r INT NOT NULL{key}){properties}")
+    told(lake, "INSERT INTO d.t VALUES (1, 'a', 1), (2, 'b', 2)")
+
+
+def refuse_unfit(lake: Lake, kind: str) -> None:
+    told_kind(lake, kind)
+    before, version = rows(lake, "d.t"), lake.version
+    for clauses, error in UNFIT.items():
+        source = "VALUES (1L, CAST(NULL AS INT), 3000000000L), (3L, 5, 5L) AS s(id, n, big)"
+        with pytest.raises(AnabranchError, match=error):
+            lake.sql(f"MERGE INTO d.t USING {source} ON t.id = s.id {clauses}")
+        assert (rows(lake, "d.t"), lake.version) == (before, version), clauses
+    # A partial update says nothing of what it does not set, so its NULLs are none.
+    told(
+        lake,
+        "MERGE INTO d.t USING VALUES (1L) AS s(id) ON t.id = s.id AND t.v = 'a' WHEN MATCHED THEN UPDATE SET v = 'x'",
+    )
+    assert rows(lake, "d.t") == [(1, "x", 1), (2, "b", 2)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_do_not_fit(lake: Lake, kind: str) -> None:
+    refuse_unfit(lake, kind)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_do_not_fit_by_spark(spark_lake: Lake, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark_lake._session.shared.limits = Limits(local_work=0)
+    monkeypatch.setattr(
+        run_merge, "of_arrow", lambda data: merge_source.of_frame(spark_lake.spark.createDataFrame(data))
+    )
+    monkeypatch.setattr(merge_source, "MOST_ROWS", -1)
+    refuse_unfit(spark_lake, kind)

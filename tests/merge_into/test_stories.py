@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from anabranch.commands.merge_into import source as merge_source
-from anabranch.errors import Refused
+from anabranch.errors import InvalidMerge, Refused, SqlError
 from anabranch.lake import Lake
+from anabranch.storage import parquet
 from tests.stories.telling import labels, rows, told
 
 UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -89,6 +91,43 @@ def test_sources_of_other_branches_and_versions(table: Lake) -> None:
     assert rows(table, "d.t") == [(1, "dev", 1), (2, "dev", 2), (3, "c", 3)]
     told(table, "MERGE INTO d.t@dev AS t USING d.t AS s ON t.id = s.id AND t.id = 3 WHEN MATCHED THEN DELETE")
     assert rows(table.on("dev"), "d.t") == [(1, "dev", 1), (2, "dev", 2)]
+
+
+@pytest.mark.spark
+def test_temporary_views_of_spark(spark_lake: Lake) -> None:
+    lake = spark_lake
+    told(lake, "CREATE TABLE d.t (id BIGINT, v STRING)", "INSERT INTO d.t VALUES (1, 'a'), (2, 'b')")
+    lake.spark.sql("SELECT 2L AS id, 'x' AS v UNION ALL SELECT 9L, 'y'").createOrReplaceTempView("changes")
+    lake.sql("SELECT id + 10 AS id, v FROM d.t").createOrReplaceGlobalTempView("shifted")
+    try:
+        told(lake, f"MERGE INTO d.t USING changes AS s ON t.id = s.id {UPSERT}")
+        assert rows(lake, "d.t") == [(1, "a"), (2, "x"), (9, "y")]
+        told(lake, "MERGE INTO d.t USING Changes ON t.id = changes.id WHEN MATCHED THEN DELETE")
+        told(lake, f"MERGE INTO d.t USING global_temp.shifted ON t.id = shifted.id {UPSERT}")
+        assert rows(lake, "d.t") == [(1, "a"), (11, "a"), (12, "b")]
+        read = lake.sql("SELECT changes.v, t.id FROM changes JOIN d.t ON t.id < changes.id WHERE t.id > 0")
+        assert sorted(map(tuple, read.collect())) == [("x", 1), ("y", 1)]
+        told(lake, "INSERT INTO d.t SELECT * FROM changes WHERE id NOT IN (SELECT id FROM d.t)")
+        told(lake, "DELETE FROM d.t WHERE id IN (SELECT id FROM global_temp.shifted)")
+        assert rows(lake, "d.t") == [(1, "a"), (2, "x"), (9, "y")]
+        assert "a Spark frame" in lake.sql(f"EXPLAIN MERGE INTO d.t USING changes s ON t.id = s.id {UPSERT}")[1].note
+        told(lake, "CREATE DATABASE global_temp", "CREATE TABLE global_temp.shifted (id BIGINT, v STRING)")
+        assert lake.sql("SELECT * FROM global_temp.shifted").collect() == [], "what the lake has goes first"
+    finally:
+        lake.spark.catalog.dropTempView("changes")
+        lake.spark.catalog.dropGlobalTempView("shifted")
+    with pytest.raises(SqlError, match=r"'changes' does not name a table: write .* It is no temporary view"):
+        lake.sql("SELECT * FROM changes")
+    with pytest.raises(SqlError, match="'changes' does not name a table"):
+        lake.sql(f"MERGE INTO d.t USING changes AS s ON t.id = s.id {UPSERT}")
+    with pytest.raises(SqlError, match="'changes' does not name a table"):
+        lake.sql(f"MERGE INTO d.t USING changes@dev AS s ON t.id = s.id {UPSERT}")
+
+
+def test_a_view_is_looked_for_without_a_jvm(table: Lake) -> None:
+    with pytest.raises(SqlError, match="no temporary view"):
+        table.sql("MERGE INTO d.t USING changes AS s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    assert not table._session.shared.spark.running or "pyspark.sql.session" in sys.modules
 
 
 def test_arguments(table: Lake) -> None:
@@ -195,6 +234,28 @@ def test_conditions_look_up_the_matching_keys_alone(keyed: Lake) -> None:
     assert not keyed._session.shared.spark.running
 
 
+def test_a_lookup_opens_row_groups_that_can_hold_the_keys_and_columns_that_clauses_read(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(lake, "CREATE TABLE d.t (id BIGINT NOT NULL, v STRING, q INT, PRIMARY KEY (id))")
+    monkeypatch.setattr(parquet, "ROW_GROUP", 4)
+    lake.table("d.t").write({"id": list(range(0, 200, 2)), "v": ["a"] * 100, "q": [5] * 100})
+    read: list[tuple[int, tuple[str, ...]]] = []
+    original = pq.ParquetFile.read_row_group
+
+    def read_row_group(self: pq.ParquetFile, group: int, columns: list[str], **how: bool) -> pa.Table:
+        read.append((group, tuple(columns)))
+        return original(self, group, columns=columns, **how)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", read_row_group)
+    source = "VALUES (18L, 'x', 9), (51L, 'y', 9), (162L, 'z', 1) AS s(id, v, q)"
+    lake.sql(f"MERGE INTO d.t USING {source} ON t.id = s.id WHEN MATCHED AND s.q > t.q THEN UPDATE SET *")
+    # 51 can only be in row group 6, whose keys do not have it: nothing else of that is read.
+    assert sorted(read) == [(2, ("id",)), (2, ("q",)), (6, ("id",)), (20, ("id",)), (20, ("q",))]
+    monkeypatch.undo()
+    assert [row for row in rows(lake, "d.t") if row[1] != "a"] == [(18, "x", 9)]
+
+
 def test_another_condition_joins(keyed: Lake) -> None:
     clauses = "WHEN MATCHED THEN UPDATE SET n = t.n + s.n WHEN NOT MATCHED BY SOURCE THEN DELETE"
     row = keyed.sql(f"MERGE INTO d.t USING VALUES ('b', 5) s(v, n) ON t.v = s.v {clauses}").collect()[0]
@@ -245,6 +306,36 @@ def test_schema_evolution_is_part_of_the_commit(table: Lake) -> None:
     assert labels(table, "d.t") == ["id", "v", "n"]
 
 
+def test_new_fields_of_structs(lake: Lake, request: pytest.FixtureRequest) -> None:
+    told(lake, "CREATE TABLE d.t (id INT, a STRUCT<x: INT, n: STRUCT<y: INT>>)")
+    told(lake, "INSERT INTO d.t VALUES (1, named_struct('x', 1, 'n', named_struct('y', 1))), (2, NULL)")
+    version = lake.version
+    source = pa.table(
+        {
+            "id": pa.array([1, 3], pa.int32()),
+            "a": pa.array(
+                [{"x": 10, "n": {"y": 10, "z": "new"}, "w": 0.5}, {"x": 30, "n": None, "w": None}],
+                pa.struct(
+                    [("x", pa.int32()), ("n", pa.struct([("y", pa.int32()), ("z", pa.string())])), ("w", pa.float64())]
+                ),
+            ),
+        }
+    )
+    merge = lake.table("d.t").merge(source, on=["id"]).when_matched().update("*").when_not_matched().insert("*")
+    with pytest.raises(
+        InvalidMerge, match=r"clause 1 .*column 'a': .*the field 'w', which the target lacks.*EVOLUTION"
+    ):
+        merge.execute()
+    merge.with_schema_evolution().execute()
+    assert lake.version == version + 1
+    assert rows(lake, "d.t") == [
+        (1, {"x": 10, "n": {"y": 10, "z": "new"}, "w": 0.5}),
+        (2, None),
+        (3, {"x": 30, "n": None, "w": None}),
+    ]
+    assert rows(lake, "d.t", version=version)[0] == (1, {"x": 1, "n": {"y": 1}})
+
+
 def test_a_partitioned_table(lake: Lake) -> None:
     told(lake, "CREATE TABLE d.t (id BIGINT, p STRING) PARTITIONED BY (p)")
     told(lake, "INSERT INTO d.t VALUES (1, 'a'), (2, 'b'), (3, 'a')")
@@ -263,6 +354,46 @@ def test_a_branch_with_a_merge_into_merges(table: Lake) -> None:
     told(table, f"MERGE INTO d.t@dev t USING {source} ON t.id = s.id {clauses}", "UPDATE d.t SET n = 30 WHERE id = 3")
     told(table, "MERGE BRANCH dev WITH (detect = 'row')")
     assert rows(table, "d.t") == [(2, "x", 2), (3, "c", 30), (9, "y", 9)]
+
+
+ONE_PART = (
+    "MERGE INTO d.t t USING VALUES (1L, 'x', 0), (2L, 'x', 0), (8L, 'y', 8), (9L, 'y', 9) s(id, v, n) ON t.id = s.id "
+)
+
+
+def test_new_versions_and_new_rows_are_one_part(table: Lake) -> None:
+    row = table.sql(ONE_PART + UPSERT).collect()[0]
+    assert (row.rows_updated, row.rows_inserted, row.parts_written) == (2, 2, 1)
+    told(table, "DELETE FROM d.t WHERE id = 8", "UPDATE d.t SET n = 7 WHERE id IN (2, 9)")
+    changed = {(row.id, row["_change"]) for row in table.diff(table.version - 3, table="d.t")}
+    assert changed == {(1, "-U"), (1, "+U"), (2, "-U"), (2, "+U"), (9, "+I")}
+
+
+# What ours did after its MERGE INTO -> whether theirs' DELETE of a row that ours left alone meets an insert.
+NEW_ROWS_LEFT = {
+    "SELECT 1": True,
+    "DELETE FROM d.t WHERE id = 8": True,
+    "UPDATE d.t SET n = 7 WHERE id > 7": True,
+    "DELETE FROM d.t WHERE id > 7": False,
+    "DELETE FROM d.t WHERE id < 3": True,
+}
+
+
+@pytest.mark.parametrize("then", NEW_ROWS_LEFT)
+def test_new_rows_among_new_versions_are_inserts_to_the_law(table: Lake, then: str) -> None:
+    told(table, "CREATE BRANCH dev", "DELETE FROM d.t@dev WHERE id = 3")
+    told(table, ONE_PART + UPSERT, *([then] if then != "SELECT 1" else []))
+    assert bool(table.sql("SHOW CONFLICTS IN dev").collect()) is NEW_ROWS_LEFT[then]
+
+
+def test_dead_versions_are_not_mistaken_for_new_rows(table: Lake) -> None:
+    """Two rows updated and two new, the new versions deleted: as many live as were updated, and all these are gone."""
+    told(table, "CREATE BRANCH dev", ONE_PART + UPSERT, "DELETE FROM d.t WHERE id < 3")
+    told(table, "UPDATE d.t@dev SET v = 'dev' WHERE id = 2")
+    (conflict,) = [
+        row for row in table.sql("SHOW CONFLICTS IN dev WITH (detect = 'row')").collect() if row.rule != "update/insert"
+    ]
+    assert conflict.rule == "update/delete"
 
 
 def test_rows_that_both_sides_changed_conflict(table: Lake) -> None:

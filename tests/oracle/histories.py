@@ -119,6 +119,12 @@ merges = st.one_of(
     st.builds(s.Merge, refs, st.sampled_from([None, "OURS", "THEIRS"]), detects),
 )
 
+upserts = st.builds(
+    s.Upsert,
+    tables,
+    st.lists(st.tuples(small, values), min_size=1, max_size=3, unique_by=lambda row: row[0]).map(tuple),
+)
+
 # What a history is made of, and how often.
 MIX = [
     (4, inserts()),
@@ -137,6 +143,21 @@ MIX = [
 ]
 # (st.one_of would flatten its parts and forget the weights.)
 statements = st.sampled_from([kind for weight, kind in MIX for _ in range(weight)]).flatmap(lambda kind: kind)
+
+# What tables know of rows alone, with MERGE INTO among it.
+OF_ROWS = [
+    (3, inserts()),
+    (3, updates),
+    (6, upserts),
+    (3, deletes),
+    (1, overwrites()),
+    (1, st.builds(s.RestoreTable, tables, back)),
+    (6, merges),
+    (1, st.builds(s.CherryPick, commits)),
+    (1, st.builds(s.Revert, commits)),
+    (1, st.builds(s.Rewrite, tables)),
+]
+of_rows = st.sampled_from([kind for weight, kind in OF_ROWS for _ in range(weight)]).flatmap(lambda kind: kind)
 
 
 @st.composite
@@ -157,6 +178,11 @@ def beginnings(draw: st.DrawFn) -> list[Step]:
     return [("main", statement) for statement in found]
 
 
+histories_of_rows = st.builds(
+    lambda beginning, steps: beginning + steps,
+    beginnings(),
+    st.lists(st.tuples(branches, of_rows), min_size=4, max_size=20),
+)
 histories = st.builds(
     lambda beginning, steps: beginning + steps,
     beginnings(),

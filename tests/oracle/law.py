@@ -528,6 +528,8 @@ class TableMerge:
             for change in changes:
                 row = table.rows.get(change.origin)
                 if change.ours_class == "insert" and row.alive and write.matches(row):
+                    if write.sets is None:
+                        raise Undecided("a MERGE INTO cannot be run on rows that it has not seen")
                     if write.kind == "delete":
                         table.rows[row.origin] = row.killed(write)
                     else:

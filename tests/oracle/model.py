@@ -453,6 +453,25 @@ class Statements:
             if write.matches(row):
                 self.place(table, updated(row, write, table.columns))
 
+    def upsert(self, statement: s.Upsert) -> None:
+        """MERGE INTO: new versions and new rows stand in one file, so the two writes have one number."""
+        table = self.table(statement.table)
+        k, a = (self.column(table, label) for label in "ka")
+        if any(not c.nullable and c.default is None and c not in (k, a) for c in table.columns):
+            raise Refusal("INSERT leaves out a column that is NOT NULL")
+        given = dict(statement.rows)
+        number = next(self.numbers)
+        # What it looked for is listed where the key is an integer; else it may have looked for any row.
+        where = (Test(k, "IN", frozenset(given)),) if k.type != "DOUBLE" else ()
+        write, found = Write(number, "update", where=where, sets=None), set()
+        for row in table.alive:
+            if (key := row.read(k)) in given:
+                found.add(key)
+                values = {column.id: row.read(column) for column in table.columns} | {a.id: given[key]}
+                self.place(table, replace(row, write=write, values=values, before=row))
+        rows = [row for row in statement.rows if row[0] not in found]
+        self.write_rows(table, Write(number, "insert"), ("k", "a"), rows)
+
     def update_keys(self, table: Table, write: Write) -> None:
         if table.engine == "first-row" or any(setting.column.id in table.key for setting in write.sets):
             raise Refusal("a key, or first-row")

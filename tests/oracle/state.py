@@ -43,12 +43,14 @@ class Test:
 
     column: Column
     op: str
-    value: Value
+    value: Any
 
     def matches(self, row: "Row") -> bool:
         found = row.read(self.column)
         if self.op == "IS":
             return found is None
+        if self.op == "IN":
+            return found in self.value
         if found is None or self.value is None:
             return False  # SQL: unknown
         return {
@@ -84,7 +86,7 @@ class Write:
     kind: str  # insert | update | delete | overwrite | merge
     scope: Scope | None = None
     where: tuple[Test, ...] = ()
-    sets: tuple[Setting, ...] = ()
+    sets: tuple[Setting, ...] | None = ()  # None: of a MERGE INTO, which cannot be run on other rows
 
     def matches(self, row: "Row") -> bool:
         return all(test.matches(row) for test in self.where)

@@ -276,6 +276,18 @@ class Update(Statement):
 
 
 @dataclass(frozen=True, repr=False)
+class Upsert(Statement):
+    """New values of `a` by `k`, of rows that are there and of new ones; no key comes twice."""
+
+    table: str
+    rows: tuple[tuple[Value, ...], ...]
+    FORM = (
+        "MERGE INTO {table} AS t USING (VALUES {rows}) AS s(k, a) ON t.k = s.k "
+        "WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a)"
+    )
+
+
+@dataclass(frozen=True, repr=False)
 class Rewrite(Statement):
     """Compaction of one table: another way to store the same rows."""
 

@@ -8,7 +8,7 @@ import os
 
 from hypothesis import HealthCheck, given, settings
 
-from .histories import histories
+from .histories import histories, histories_of_rows
 from .law import Undecided
 from .pair import Pair, Step
 
@@ -26,6 +26,16 @@ FUZZ = settings(
 @settings(FUZZ)
 @given(histories)
 def test_model_and_lake_agree(history: list[Step]) -> None:
+    live_through(history)
+
+
+@settings(FUZZ, max_examples=max(EXAMPLES // 3, 1))
+@given(histories_of_rows)
+def test_model_and_lake_agree_on_rows(history: list[Step]) -> None:
+    live_through(history)
+
+
+def live_through(history: list[Step]) -> None:
     with Pair() as pair:
         for branch, statement in history:
             try:

@@ -140,7 +140,7 @@ def merge_rows(
     else:
         other_rows = other
 
-    new = [part for part in ours.inserted() if part.slot not in theirs.head.parts]
+    new = [part for part in ours.inserted(origins) if part.slot not in theirs.head.parts]
     meets = tuple(
         cause
         for cause in ("delete", "update")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pyroaring import BitMap
 
-from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.part import POSITION_BITS, Part, new_rows
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
 from anabranch.storage.row_ids import by_slot
@@ -64,13 +64,18 @@ class Side:
         """All base rows that are gone, whatever the class."""
         return united(self.gone.values())
 
-    def inserted(self) -> list[Part]:
-        """Parts with rows that are new since the base; updated versions of such rows are still new rows."""
+    def inserted(self, origins: Origins) -> list[Part]:
+        """Parts with rows that are new since the base; updated versions of such rows are still new rows. Among the new
+        versions that a MERGE INTO wrote, new rows are told by their origins."""
         found = []
         for slot, cause in self.placed.items():
             part = self.head.parts[slot]
             updated = self.causes.get(slot, {}).get("update", BitMap())
-            if cause == "insert" and (self.head.dead_in(part) < part.rows or updated):
+            if cause == "insert":
+                there = self.head.dead_in(part) < part.rows or bool(updated)
+            else:
+                there = cause == "update" and bool(born(part, origins) & (visible(self.head, slot) | updated))
+            if there:
                 found.append(part)
         return found
 
@@ -220,6 +225,15 @@ def origins_of(ids: np.ndarray, parts: Mapping[int, Part], origins: Origins) -> 
     return found
 
 
+def born(part: Part, origins: Origins) -> BitMap:
+    """The positions of rows that are their own first versions."""
+    if not part.has_origin:
+        return BitMap(range(part.rows))
+    if not new_rows(part):
+        return BitMap()
+    return BitMap(np.flatnonzero(origins(part) >> POSITION_BITS == part.slot).astype(np.uint32))
+
+
 @dataclass(frozen=True)
 class Versions:
     """The live rows of a side's updated parts: sorted origins, and the ids that they have now."""
@@ -264,7 +278,7 @@ def settled_classes(side: Side, origins: Origins) -> Side:
         side = _with_older_versions(side, origins)
     updated = side.gone.get("update", {})
     placed = [part for slot in side.placed if (part := side.head.parts[slot]).has_origin]
-    live = sum(part.rows - side.head.dead_in(part) for part in placed)
+    live = sum(_live_versions(part, side.head, origins) for part in placed)
     if not side.back and live == sum(map(len, updated.values())):
         return side
     ids = ids_of(updated)
@@ -276,6 +290,14 @@ def settled_classes(side: Side, origins: Origins) -> Side:
         covered = any(scope.covers(side.base.parts[slot]) for scope in side.scopes)
         _add(gone, "overwrite" if covered else "delete", slot, rows)
     return replace(side, gone=gone)
+
+
+def _live_versions(part: Part, head: TableState, origins: Origins) -> int:
+    """How many live rows of a part have an older version."""
+    dead = head.dead_in(part)
+    if not dead or not new_rows(part):
+        return part.rows - dead - new_rows(part)
+    return len(visible(head, part.slot) - born(part, origins))
 
 
 def _with_older_versions(side: Side, origins: Origins) -> Side:

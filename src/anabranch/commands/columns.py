@@ -132,7 +132,7 @@ def add_columns(session: Session, table: OpenTable, specs: Sequence[tuple[Column
     rows: int | None = None
     schema = table.schema
     for spec, place in specs:
-        column = _added(session, table, schema, spec)
+        column = added_column(session, table, schema, spec)
         if not column.nullable and column.write_default is None:
             rows = session.catalog.state(table.position, table.id).rows if rows is None else rows
             if rows:
@@ -146,7 +146,8 @@ def add_columns(session: Session, table: OpenTable, specs: Sequence[tuple[Column
     return alter_schema(session, table, f"add {names}", lambda _: schema, not_null=True if required else None)
 
 
-def _added(session: Session, table: OpenTable, schema: Schema, spec: ColumnSpec) -> Column:
+def added_column(session: Session, table: OpenTable, schema: Schema, spec: ColumnSpec) -> Column:
+    """A new column, or a field inside structs, with a physical name of its own."""
     if len(spec.path) == 1:
         evolve.add(schema, spec.path, Column(spec.label, spec.type, spec.label), None)  # names are checked first
         (column,) = define(session, table.id, [spec])

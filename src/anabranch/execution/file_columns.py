@@ -80,11 +80,12 @@ def _converted(value: SparkColumn, source: DataType | None, column: Column, targ
     return checked_cast(value, column, target)
 
 
-def checked_cast(value: SparkColumn, column: Column, target: Any) -> SparkColumn:
-    """A cast whose failure is an error that names the column, in whatever mode the session is."""
+def checked_cast(value: SparkColumn, column: Column, target: Any, place: str = "") -> SparkColumn:
+    """A cast whose failure is an error that names the column, in whatever mode the session is. `place`: the error's
+    first words."""
     from pyspark.sql import functions as F
 
     before, after = str(ValueOutOfRange(column.label, column.type, f"the value is {_VALUE}")).split(_VALUE)
-    message = F.concat(F.lit(f"anabranch.errors.ValueOutOfRange: {before}"), value.cast("string"), F.lit(after))
+    message = F.concat(F.lit(f"anabranch.errors.ValueOutOfRange: {place}{before}"), value.cast("string"), F.lit(after))
     fitting = value.try_cast(target)
     return F.when(value.isNotNull() & fitting.isNull(), F.raise_error(message).cast(target)).otherwise(fitting)

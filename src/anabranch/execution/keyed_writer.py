@@ -30,10 +30,10 @@ class KeyedPartWriter(PartWriter):
 
     def __init__(self, to: Destination, slot: int, *, partition: str | None, marks: tuple[pa.Field, ...]) -> None:
         super().__init__(to, slot, partition=partition)
-        if marks:  # what takes a key away has no values, not even of columns that are NOT NULL
-            key = self.schema.primary_key
-            columns = [field if field.name in key else field.with_nullable(True) for field in self._arrow]
-            self._arrow = pa.schema([*columns, *marks])
+        # What takes a key away has no values, nor a partial update of what it leaves: not even where NULL is no value.
+        key = self.schema.primary_key
+        columns = [field if field.name in key else field.with_nullable(True) for field in self._arrow]
+        self._arrow = pa.schema([*columns, *marks])
         self._has_kinds = bool(marks)
         self._edges: list[pa.Table] = []
 

@@ -34,11 +34,27 @@ _READERS = 4
 
 def rows_of(view: TableView, parts: Sequence[Part], keys: KeyColumns, spec: EngineSpec) -> pa.Table:
     """The rows of some keys (sorted, distinct), one a key that is there, by physical names and in the order of keys."""
-    probes = _probes(view, parts, keys)
-    with ThreadPoolExecutor(_READERS) as pool:
-        found = pool.map(lambda at: (at, _records(view, parts[at], probes[at], keys, spec)), probes)
-        pieces = {at: rows for at, rows in found if rows is not None}
-    return _met(view, list(pieces.values()), list(pieces), spec)
+    work = _shares(_probes(view, parts, keys))
+
+    def read(one: tuple[int, Sequence[int]]) -> pa.Table | None:
+        at, groups = one
+        return _records(view, parts[at], groups, keys, spec)
+
+    if len(work) == 1:
+        found = [read(work[0])]
+    else:
+        with ThreadPoolExecutor(_READERS) as pool:
+            found = list(pool.map(read, work))
+    there = [(rows, at) for (at, _), rows in zip(work, found, strict=True) if rows is not None]
+    return _met(view, [rows for rows, _ in there], [at for _, at in there], spec)
+
+
+def _shares(probes: Mapping[int, Sequence[int]]) -> list[tuple[int, Sequence[int]]]:
+    """Places of parts with some of their row groups, for every reader about as many: one part may have most."""
+    most = -(-sum(map(len, probes.values())) // _READERS)
+    return [
+        (at, groups[first : first + most]) for at, groups in probes.items() for first in range(0, len(groups), most)
+    ]
 
 
 def _probes(view: TableView, parts: Sequence[Part], keys: KeyColumns) -> dict[int, list[int]]:

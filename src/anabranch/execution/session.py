@@ -46,6 +46,15 @@ class SparkHolder:
         return self._spark is not None
 
     @property
+    def there(self) -> SparkSession | None:
+        """The session, if there is one; it is not started."""
+        if self._spark is None and "pyspark.sql.session" in sys.modules:
+            from pyspark.sql import SparkSession
+
+            self._spark = SparkSession.getActiveSession()
+        return self._spark
+
+    @property
     def reads_times_as_utc(self) -> bool:
         """Whether a time without a zone means the same to Spark as it does here; a session that we start says UTC."""
         if self._spark is None:
@@ -80,6 +89,12 @@ def _started() -> SparkSession:
     spark = builder.getOrCreate()
     _log.info("running…")
     return spark
+
+
+def on_cluster(spark: SparkSession) -> bool:
+    """Whether tasks run on other machines, or in other processes than the driver's JVM."""
+    master = spark.conf.get("spark.master", "") or ""
+    return master != "local" and not master.startswith("local[")
 
 
 @contextmanager

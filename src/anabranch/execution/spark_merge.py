@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch.errors import NeedsSpark
+from anabranch.errors import DataError, NeedsSpark, in_clause
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
@@ -43,8 +43,10 @@ NO_RULE = -1
 
 @dataclass(frozen=True)
 class Rule:
-    """A clause over flat columns; `values` has a text for every column of the table, none for a delete."""
+    """A clause over flat columns; `values` has a text for every column of the table, none for a delete. Errors name
+    its `place`."""
 
+    place: str
     kind: str
     verb: str
     condition: str | None
@@ -55,13 +57,11 @@ class Rule:
 class MergeReport:
     """What a task, or the whole job, did. `matched`: target rows that met a source row; `pairs`: how often."""
 
-    updates: list[Part] = field(default_factory=list)
-    inserts: list[Part] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     updated: dict[int, BitMap] = field(default_factory=dict)
     deleted: dict[int, BitMap] = field(default_factory=dict)
     matched: dict[int, BitMap] = field(default_factory=dict)
     pairs: int = 0
-    inserted: int = 0
     too_few_slots: bool = False
 
     @property
@@ -167,27 +167,32 @@ def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) 
         for number, rule in enumerate(rules):
             if rule.values:
                 text = rule.values[place]
-                value = F.when(F.col(RULE) == number, _stored(F.expr(text), known[text], column, target)).otherwise(
-                    value
-                )
+                value = F.when(F.col(RULE) == number, _stored(rule, text, known[text], column, target)).otherwise(value)
         made.append(value.alias(f"_c{place}"))
     return made
 
 
-def _stored(value: SparkColumn, type_: Any, column: Column, target: Any) -> SparkColumn:
+def _stored(rule: Rule, text: str, type_: Any, column: Column, target: Any) -> SparkColumn:
     """By Spark's rules of store assignment, refused before a job starts where types do not go together."""
+    from pyspark.sql import functions as F
+
+    value = F.expr(text)
     if type_ is not None and str(type_) == str(column.type):
         return value.cast(target)
     empty = pa.chunked_array([pa.array([], pa.null() if type_ is None else to_arrow(type_))])
     try:
         assigned(empty, column)
     except NeedsSpark:
-        return checked_cast(value, column, target)
-    return (
-        value.cast(target)
-        if type_ is None or pa.types.is_nested(to_arrow(type_))
-        else checked_cast(value, column, target)
-    )
+        return checked_cast(value, column, target, in_merge(rule.place))
+    except DataError as error:
+        raise in_clause(error, rule.place) from error
+    if type_ is None or pa.types.is_nested(to_arrow(type_)):
+        return value.cast(target)
+    return checked_cast(value, column, target, in_merge(rule.place))
+
+
+def in_merge(place: str) -> str:
+    return f"MERGE INTO, {place}: "
 
 
 def merge_frame(
@@ -205,16 +210,14 @@ def merge_frame(
     with spark_failures():
         frame = ruled(target, source, on, rules)
         rows = frame.select(*outcome(frame, rules, shape.schema.columns), F.col(RULE), F.col(ROW_ID), F.col(ORIGIN))
-        tasks, layers = MAX_TASKS, (2,)
+        tasks, layers = MAX_TASKS, (1, 64)
         gathered = rows.coalesce(tasks)
         if shape.schema.partitioned_by:
             places = [shape.schema.columns.index(column) for column in shape.schema.partition_columns]
             keys = [f"_c{place}" for place in places]
             gathered, tasks = rows.repartition(*keys).sortWithinPartitions(*keys), shuffled_tasks(rows)
-            layers = (128, 8192)  # type: ignore[assignment]
-    verbs = tuple(rule.verb for rule in rules)
-    matched = tuple(rule.kind == "matched" for rule in rules)
-    kernel = lambda slots: _Task(to, shape, slots, verbs, matched).__call__  # noqa: E731
+            layers = (128, 8192)
+    kernel = lambda slots: _Task(to, shape, slots, tuple(rules)).__call__  # noqa: E731
     return run_tasks(gathered, to, reserve, tasks, layers, kernel, _received)
 
 
@@ -236,36 +239,30 @@ def _received(table: pa.Table) -> MergeReport:
         deleted=united(report.deleted for report in reports),
         matched=united(report.matched for report in reports),
         pairs=sum(report.pairs for report in reports),
-        inserted=sum(report.inserted for report in reports),
         too_few_slots=any(report.too_few_slots for report in reports),
     )
-    whole.updates = reduce(list.__add__, (report.updates for report in reports), [])
-    whole.inserts = reduce(list.__add__, (report.inserts for report in reports), [])
+    whole.parts = reduce(list.__add__, (report.parts for report in reports), [])
     return whole
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Writes new versions and new rows apart: the law knows updates and inserts by their parts."""
+    """Writes new versions and new rows together: those with an origin are versions."""
 
     to: Destination
     shape: Shape
     slots: Slots
-    verbs: tuple[str, ...]
-    matched: tuple[bool, ...]
+    rules: tuple[Rule, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        next_slot = task_slots(self.slots)
-        updates = PartsWriter(self.to, next_slot, has_origin=True)
-        inserts = PartsWriter(self.to, next_slot)
+        parts = PartsWriter(self.to, task_slots(self.slots), has_origin=self._updates)
         report, ids = MergeReport(), _Ids()
         try:
             for batch in batches:
-                self._write(pa.Table.from_batches([batch]), updates, inserts, report, ids)
-            report.updates, report.inserts = updates.close(), inserts.close()
+                self._write(pa.Table.from_batches([batch]), parts, ids)
+            report.parts = parts.close()
         except BaseException as error:
-            updates.abort()
-            inserts.abort()
+            parts.abort()
             if not isinstance(error, SlotsUsedUp):
                 raise
             yield _sent(MergeReport(too_few_slots=True))
@@ -273,28 +270,39 @@ class _Task:
         ids.into(report)
         yield _sent(report)
 
-    def _write(
-        self, data: pa.Table, updates: PartsWriter, inserts: PartsWriter, report: MergeReport, ids: _Ids
-    ) -> None:
+    @property
+    def _updates(self) -> bool:
+        return any(rule.verb == "update" for rule in self.rules)
+
+    def _shaped(self, data: pa.Table, rule: np.ndarray) -> pa.Table:
+        """Where rows do not fit, those of one clause after the other tell which it is."""
+        try:
+            return self.shape.apply(data)
+        except DataError:
+            for number in np.unique(rule).tolist():
+                try:
+                    self.shape.apply(data.filter(pa.array(rule == number)))
+                except DataError as error:
+                    raise in_clause(error, self.rules[number].place) from error
+            raise
+
+    def _write(self, data: pa.Table, parts: PartsWriter, ids: _Ids) -> None:
         *_, rules, row_ids, origins = data.columns
         rule = rules.to_numpy()
-        for number, verb in enumerate(self.verbs):
+        made = np.isin(rule, [number for number, one in enumerate(self.rules) if one.verb != "delete"])
+        if made.any():
+            rows = self._shaped(data.filter(pa.array(made)), rule[made])
+            if self._updates:  # a new row has no id to come from
+                rows = rows.append_column(ORIGIN, origins.filter(pa.array(made)))
+            parts.write(rows)
+        for number, one in enumerate(self.rules):
             here = rule == number
-            if not here.any():
+            if one.verb == "insert" or not here.any():
                 continue
-            mask = pa.array(here)
-            if verb == "insert":
-                rows = self.shape.apply(data.filter(mask))
-                report.inserted += rows.num_rows
-                inserts.write(rows)
-                continue
-            found = row_ids.filter(mask).to_numpy()
-            (ids.deleted if verb == "delete" else ids.updated).append(found)
-            if self.matched[number]:
+            found = row_ids.filter(pa.array(here)).to_numpy()
+            (ids.deleted if one.verb == "delete" else ids.updated).append(found)
+            if one.kind == "matched":
                 ids.matched.append(found)
-            if verb == "update":
-                rows = self.shape.apply(data.filter(mask))
-                updates.write(rows.append_column(ORIGIN, origins.filter(mask)))
         idle = rule == NO_RULE
         if idle.any():
             ids.matched.append(row_ids.filter(pa.array(idle)).to_numpy())

@@ -12,7 +12,7 @@ import pyarrow as pa
 from anabranch.errors import NullViolation
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.shape import Shape
-from anabranch.execution.spark_merge import NO_RULE, RULE, THERE, Rule, outcome, quoted, ruled
+from anabranch.execution.spark_merge import NO_RULE, RULE, THERE, Rule, in_merge, outcome, quoted, ruled
 from anabranch.execution.spark_types import from_spark, label_schema
 from anabranch.model.schema import Column
 from anabranch.model.types import widens
@@ -58,9 +58,16 @@ class Change:
 
 @contextmanager
 def change_frame(
-    target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule], shape: Shape, keep: Sequence[bool]
+    target: DataFrame,
+    source: DataFrame,
+    on: str,
+    rules: Sequence[Rule],
+    shape: Shape,
+    keep: Sequence[bool],
+    silent: Sequence[Sequence[int]],
 ) -> Iterator[Change]:
-    """`keep`: the columns that a delete's record has. What is joined is kept by Spark until the block ends."""
+    """`keep`: the columns that a delete's record has; `silent`: for each column, the rules whose records say nothing of
+    it, so that they may hold NULL where none is allowed. What is joined is kept by Spark until the block ends."""
     from pyspark.sql import functions as F
 
     with spark_failures():
@@ -73,9 +80,10 @@ def change_frame(
         for place, (column, value) in enumerate(zip(shape.schema.columns, made, strict=True)):
             if deletes:
                 value = F.when(dying, F.col(f"_t{place}") if keep[place] else F.lit(None)).otherwise(value)
-            columns.append(
-                (value if column.nullable else _required(value, dying, column, shape.table)).alias(f"_c{place}")
-            )
+            if not column.nullable:
+                lacking = dying | F.col(RULE).isin(list(silent[place])) if silent[place] else dying
+                value = _required(value, lacking, column, shape.table, [rule.place for rule in rules])
+            columns.append(value.alias(f"_c{place}"))
         kind = F.when(dying, F.lit("-D")).otherwise(F.lit("+I")).alias("_kind")
         frame = decided.where(F.col(RULE) != NO_RULE).select(*columns, kind)
         key = tuple(f"_t{p}" for p, c in enumerate(shape.schema.columns) if c.physical in shape.schema.primary_key)
@@ -115,9 +123,12 @@ def duplicates(keys: DataFrame) -> pa.Table:
         return keys.dropna().groupBy(*names).count().where("count > 1").select(*names).toArrow()
 
 
-def _required(value: SparkColumn, dying: SparkColumn, column: Column, table: str) -> SparkColumn:
+def _required(
+    value: SparkColumn, lacking: SparkColumn, column: Column, table: str, places: Sequence[str]
+) -> SparkColumn:
     from pyspark.sql import functions as F
 
-    message = F.lit(f"anabranch.errors.NullViolation: {NullViolation(column.label, table)}")
+    place = F.element_at(F.array(*[F.lit(in_merge(place)) for place in places]), F.col(RULE) + 1)
+    message = F.concat(F.lit("anabranch.errors.NullViolation: "), place, F.lit(str(NullViolation(column.label, table))))
     target = label_schema((column,)).fields[0].dataType
-    return F.when(~dying & value.isNull(), F.raise_error(message).cast(target)).otherwise(value)
+    return F.when(~lacking & value.isNull(), F.raise_error(message).cast(target)).otherwise(value)

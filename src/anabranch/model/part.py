@@ -75,6 +75,21 @@ def row_groups(part: Part) -> tuple[int, ...]:
 # --- versions of a row ------------------------------------------------------------------------------------------------
 
 
+def new_rows(part: Part) -> int:
+    """How many rows of a fresh part are their own first versions: all, unless the part holds origins."""
+    return _decoded(part.stats).get("new", 0) if part.has_origin else part.rows
+
+
+def with_new(part: Part, rows: int) -> Part:
+    """A fresh part with origins, of which so many rows have none but themselves."""
+    return _noted(part, new=rows) if rows else part
+
+
+def _noted(part: Part, **more: Any) -> Part:
+    body = {**_decoded(part.stats), **more}
+    return replace(part, stats=json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+
+
 def changed_columns(part: Part) -> frozenset[str] | None:
     """The physical columns in which rows may differ from their first versions; None: unknown, so it may be any.
 
@@ -88,7 +103,7 @@ def changed_columns(part: Part) -> frozenset[str] | None:
 
 def with_changed(part: Part, columns: frozenset[str] | None) -> Part:
     """A fresh part of new versions that says what it changed."""
-    return part if columns is None else _saying(part, "changed", sorted(columns))
+    return part if columns is None else _noted(part, changed=sorted(columns))
 
 
 def all_differ(part: Part) -> bool:
@@ -97,9 +112,4 @@ def all_differ(part: Part) -> bool:
 
 
 def saying_all_differ(part: Part) -> Part:
-    return _saying(part, "all_differ", True)
-
-
-def _saying(part: Part, name: str, value: Any) -> Part:
-    body = {**_decoded(part.stats), name: value}
-    return replace(part, stats=json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    return _noted(part, all_differ=True)

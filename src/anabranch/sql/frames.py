@@ -17,6 +17,7 @@ from anabranch.model.schema import Schema
 from anabranch.sql import refs
 from anabranch.sql.query import PreparedQuery, TableUse, prepare
 from anabranch.sql.splicing import splice
+from anabranch.sql.views import views_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +33,7 @@ def run_query(
 ) -> DataFrame:
     """A query as a Spark DataFrame. `ids_at`: the table whose name starts there also has `_row_id` and `_origin`."""
     given = {name: as_frame(session, frame) for name, frame in (frames or {}).items()}
-    prepared = prepare(text, given.keys())
+    prepared = prepare(text, given.keys(), views_of(session))
     plans = plans_of(session.at(session.head()), prepared)
     spark = session.shared.spark()
     labels = [label for plan in plans for label in plan.view.schema.labels]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from anabranch.model.merge import Clause, Kind
 from anabranch.sql import statements as st
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.refs import table_name, written_table_name
+from anabranch.sql.refs import at_time_travel, table_name, written_table_name
 from anabranch.sql.tokens import Kind as TokenKind
+from anabranch.sql.views import may_be_view
 
 _ENDS = ("USING", "ON", "WHEN")
 
@@ -39,7 +40,7 @@ def _merge(cursor: Cursor, *, evolves: bool) -> st.MergeInto:
 
 
 def _source(cursor: Cursor) -> st.MergeSource:
-    """A table, a query in brackets, VALUES, a frame in braces, or a function; then its alias."""
+    """A table, a temporary view, a query in brackets, VALUES, a frame in braces, or a function; then its alias."""
     start = cursor.position
     table, frame, values = None, None, None
     names: tuple[str, ...] = ()
@@ -56,8 +57,11 @@ def _source(cursor: Cursor) -> st.MergeSource:
         names = (cursor.identifier("a function"),)
         cursor.skip()
     else:
-        table = table_name(cursor)
-        names = table.parts
+        before = cursor.index
+        names = cursor.path("a table name")
+        if not may_be_view(names) or cursor.at("@") or at_time_travel(cursor):
+            cursor.index = before
+            table = table_name(cursor)
     alias = _alias(cursor)
     labels = cursor.listed("a column name") if alias is not None and cursor.at("(") else None
     return st.MergeSource(cursor.slice(start), (alias,) if alias else names, table, frame, values, labels)

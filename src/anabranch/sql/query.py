@@ -26,6 +26,7 @@ from anabranch.sql.cursor import Cursor
 from anabranch.sql.mask import Masked, mask
 from anabranch.sql.refs import Name
 from anabranch.sql.tokens import Kind
+from anabranch.sql.views import IsView
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class PreparedQuery:
     takes_frames: bool = False
 
 
-def prepare(text: str, frames: Collection[str] = ()) -> PreparedQuery:
-    """Find what the query `text` reads; `frames` are the names that `{…}` may hold."""
+def prepare(text: str, frames: Collection[str] = (), is_view: IsView = lambda parts: False) -> PreparedQuery:
+    """Find what the query `text` reads; `frames` are the names that `{…}` may hold. What `is_view` is left to Spark."""
     cursor = Cursor(text)
     masked = mask(cursor, frames)
     tree = _tree(cursor, masked)
@@ -68,6 +69,7 @@ def prepare(text: str, frames: Collection[str] = ()) -> PreparedQuery:
     _refuse_dynamic_tables(cursor, sources)
     frame_starts = {start for start, _ in masked.frames}
     tables = [source for source in sources if source.real and source.start not in frame_starts]
+    tables = [source for source in tables if not _is_view(cursor, source, is_view)]
     places = _places(cursor, tables, masked)
     names, edits = aliases.assign(cursor, tree, sources, {id(source.node) for source in tables})
 
@@ -136,6 +138,16 @@ def _refuse_dynamic_tables(cursor: Cursor, sources: Sequence[scopes.Source]) -> 
         if isinstance(source.node, exp.Table) and isinstance(this, exp.Anonymous) and this.name.upper() == "IDENTIFIER":
             position = next((t.start for t in cursor.tokens if t.value == "IDENTIFIER"), 0)
             raise cursor.error("IDENTIFIER(…) cannot name a table here: write database.table", position)
+
+
+def _is_view(cursor: Cursor, source: scopes.Source, is_view: IsView) -> bool:
+    if is_view(source.pieces):
+        return True
+    if len(source.pieces) == 1 and source.start >= 0:
+        name = source.pieces[0]
+        why = f"'{name}' does not name a table: write database.table. It is no temporary view of Spark either"
+        raise cursor.error(why, source.start)
+    return False
 
 
 def _places(cursor: Cursor, tables: Sequence[scopes.Source], masked: Masked) -> list[tuple[Name, int, int | None]]:

@@ -20,6 +20,7 @@ from anabranch.sql.bind import bind
 from anabranch.sql.frames import micros, open_use, plans_of, position_ref, run_query
 from anabranch.sql.parser import parse
 from anabranch.sql.query import prepare
+from anabranch.sql.views import views_of
 
 Frames = Mapping[str, Any]
 OK = ("status",)
@@ -308,7 +309,7 @@ def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Resul
         text, at = run_rows.explained(session, inner)
     else:
         return describe.explain(session, [])
-    result = describe.explain(session, plans_of(session, prepare(text, frames.keys())))
+    result = describe.explain(session, plans_of(session, prepare(text, frames.keys(), views_of(session))))
     if x.extended:
         printed = io.StringIO()
         frame = run_query(session, text, args, frames, ids_at=at)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from anabranch.errors import PartCorrupted, PartMissing, StorageError
 from anabranch.model import types
-from anabranch.model.part import Part
+from anabranch.model.part import Part, with_new
 from anabranch.model.schema import Schema
 from anabranch.storage import statistics
 from anabranch.storage.arrow_types import file_schema
@@ -62,7 +62,7 @@ class PartWriter:
             self._arrow = self._arrow.append(pa.field(name, pa.int64()))
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
-        self._rows = 0
+        self._rows = self._new = 0
         self._floats = [c.physical for c in to.schema.columns if c.type in (types.FLOAT, types.DOUBLE)]
         self._nan: set[str] = set()
         self._metadata: list[pq.FileMetaData] = []
@@ -103,6 +103,8 @@ class PartWriter:
             self.abort()
             raise self.files.failure(self.name, error) from error
         self._note_nan(data.slice(0, whole))
+        if self.has_origin:
+            self._new += data.column(ORIGIN).slice(0, whole).null_count
         self._rows += whole
         self._waiting = [data.slice(whole)] if whole < len(data) else []
         self._waiting_rows = len(data) - whole
@@ -129,7 +131,7 @@ class PartWriter:
             self.abort()
             raise self.files.failure(self.name, error) from error
         metadata = self._metadata[0]
-        return Part(
+        part = Part(
             id=self.id,
             slot=self.slot,
             schema_id=self.schema.id,
@@ -140,6 +142,7 @@ class PartWriter:
             has_origin=self.has_origin,
             has_row_id=self.has_row_id,
         )
+        return with_new(part, self._new)
 
     def abort(self) -> None:
         """Leaves no file behind."""

@@ -1,6 +1,7 @@
 """MERGE INTO append tables: rows that meet are found here or by one broadcast join, clauses are decided here.
 
-Old versions die, new versions and new rows become fresh parts. Copy-on-write first joins the columns of ON alone, then
+Old versions die, new versions and new rows become one fresh part (one for each partition), in which rows with an
+`_origin` are new versions. Copy-on-write first joins the columns of ON alone, then
 reads what clauses need of the rows that met, and rewrites the parts with dead rows. What is too large for this process,
 or only Spark can evaluate, is one Spark job (by_spark.py).
 """
@@ -57,10 +58,10 @@ def merge_append(
         from anabranch.commands.merge_into.by_spark import merged_by_spark
 
         delta, parts_read = merged_by_spark(session, table, bound, source, clock)
-    if delta.updates:
+    if delta.updated:
         sources = [view.state.parts[slot] for slot in delta.updated]
         since = changed_by(bound.assigned(), sources, view.written, table.schema)
-        delta.updates = [with_changed(part, since) for part in delta.updates]
+        delta.fresh = [with_changed(part, since) if part.has_origin else part for part in delta.fresh]
     if strategy.way == "copy-on-write":
         with clock.phase("rewrite"), discarded_on_error(session, table, delta.parts):
             delta.rewrites = rewritten(session, table, view, delta.updated, delta.deleted)
@@ -69,7 +70,7 @@ def merge_append(
     return Merged(
         strategy,
         clock.seconds,
-        inserted=sum(part.rows for part in delta.inserts),
+        inserted=delta.inserted,
         updated=sum(map(len, delta.updated.values())),
         deleted=sum(map(len, delta.deleted.values())),
         parts_read=parts_read,
@@ -106,14 +107,14 @@ def _merged_here(
     ids, origins = target.column(ROW_ID).to_numpy(), target.column(ORIGIN)
     slots, to = (lambda: session.next_slot(table.id)), session.destination(table)
     with clock.phase("write"):
-        updates: list[Part] = []
+        rows = [*decided.versions, *decided.inserted]
         if decided.updated:
             places = np.concatenate(decided.updated)
-            versions = pa.concat_tables(decided.versions).append_column(ORIGIN, origins.take(pa.array(places)))
-            updates = write_parts(to, [versions], slots, has_origin=True)
-        with discarded_on_error(session, table, updates):
-            inserts = write_parts(to, [pa.concat_tables(decided.inserted)] if decided.inserted else [], slots)
-    return Delta(updates, inserts, _slots(ids, decided.updated), _slots(ids, decided.deleted)), len(plan.parts)
+            of_versions = origins.take(pa.array(places)).combine_chunks()
+            none = pa.nulls(sum(made.num_rows for made in decided.inserted), pa.int64())
+            rows = [pa.concat_tables(rows).append_column(ORIGIN, pa.chunked_array([of_versions, none]))]
+        fresh = write_parts(to, [pa.concat_tables(rows)] if rows else [], slots, has_origin=bool(decided.updated))
+    return Delta(fresh, _slots(ids, decided.updated), _slots(ids, decided.deleted)), len(plan.parts)
 
 
 @contextmanager

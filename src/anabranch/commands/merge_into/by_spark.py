@@ -53,18 +53,18 @@ def merged_by_spark(
             to = session.destination(table)
             frame = source.flat_frame(session.shared.spark())
             report = merge_frame(target, frame, bound.on, rules_of(bound), to, shape, slots.reserve)
-            parts = [*report.updates, *report.inserts]
             if bound.one_match and report.matched_twice:
-                for part in parts:
+                for part in report.parts:
                     to.files.discard(part.path)
                 raise SeveralMatches(table.name, report.matched_twice)
-            slots.used = parts
-    return Delta(report.updates, report.inserts, report.updated, report.deleted), len(plan.parts)
+            slots.used = report.parts
+    return Delta(report.parts, report.updated, report.deleted), len(plan.parts)
 
 
 def rules_of(bound: BoundMerge) -> list[Rule]:
     return [
         Rule(
+            action.place,
             action.kind,
             action.verb,
             action.condition,

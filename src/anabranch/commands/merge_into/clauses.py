@@ -104,8 +104,8 @@ class BoundMerge:
 # --- schema evolution -------------------------------------------------------------------------------------------------
 
 
-def new_columns(request: MergeRequest, schema: Schema, source: Labelled) -> list[tuple[str, DataType]]:
-    """The source's columns that clauses assign and the table lacks, in the source's order."""
+def new_columns(request: MergeRequest, schema: Schema, source: Labelled) -> list[tuple[Path, DataType]]:
+    """The source's columns, and fields of its structs, that clauses assign and the table lacks, in its order."""
     if not request.evolves:
         return []
     wanted: set[str] = set()
@@ -114,13 +114,49 @@ def new_columns(request: MergeRequest, schema: Schema, source: Labelled) -> list
             wanted |= {fold(label) for label, _ in source}
         elif clause.columns:
             wanted |= {fold(path[-1]) for path in clause.columns if len(path) == 1 or _is_target(path[0], request)}
-    added = []
+    added: list[tuple[Path, DataType]] = []
     for label, type_ in source:
         if fold(label) in wanted and schema.find(label) is None:
             if type_ is None:
                 raise InvalidMerge("WITH SCHEMA EVOLUTION", f"the new column '{label}' has no type: cast its NULLs.")
-            added.append((label, type_))
+            added.append(((label,), type_))
+    for column, type_ in _assigned_whole(request, schema, source):
+        added += [path for path in _new_fields(type_, column.type, (column.label,)) if path not in added]
     return added
+
+
+def _assigned_whole(request: MergeRequest, schema: Schema, source: Labelled) -> Iterator[tuple[Column, DataType]]:
+    """Target columns that a clause gives a column of the source, with its type."""
+    types_of = {fold(label): type_ for label, type_ in source}
+    for clause in request.clauses:
+        if clause.verb == "delete" or clause.kind == "not matched by source":
+            continue
+        if clause.columns is None:
+            pairs = [(column, fold(column.label)) for column in schema.columns]
+        else:
+            named = [schema.find(path[-1]) for path in clause.columns] if clause.columns else schema.columns
+            pairs = [
+                (column, fold(tree.name))
+                for column, text in zip(named, clause.values, strict=False)
+                if column is not None and text is not None
+                and isinstance(tree := parse_expression(text).unnest(), exp.Column) and len(tree.parts) <= 2
+            ]  # fmt: skip
+        for column, label in pairs:
+            type_ = types_of.get(label)
+            if type_ is not None:
+                yield column, type_
+
+
+def _new_fields(source: DataType, target: DataType, path: Path) -> Iterator[tuple[Path, DataType]]:
+    if not isinstance(source, types.Struct) or not isinstance(target, types.Struct):
+        return
+    there = {fold(one.label): one for one in target.fields}
+    for one in source.fields:
+        known = there.get(fold(one.label))
+        if known is None:
+            yield (*path, one.label), one.type
+        else:
+            yield from _new_fields(one.type, known.type, (*path, one.label))
 
 
 def _is_target(name: str, request: MergeRequest) -> bool:
@@ -268,14 +304,14 @@ class _Binder:
 
     def _struct(self, text: str, source: types.Struct, target: types.Struct, place: str) -> str:
         there = {fold(one.label): one for one in source.fields}
-        if [fold(one.label) for one in target.fields] == list(there) and not any(
-            isinstance(one.type, types.Struct) for one in target.fields
-        ):
+        if _same_fields(source, target):
             return text
         extra = sorted(set(there) - {fold(one.label) for one in target.fields})
         if extra:
             raise InvalidMerge(
-                place, f"the source's struct has the field '{extra[0]}', which the target lacks. Add it by ALTER TABLE."
+                place,
+                f"the source's struct has the field '{extra[0]}', which the target lacks. Add it by ALTER TABLE … ADD "
+                "COLUMN, or use MERGE WITH SCHEMA EVOLUTION INTO.",
             )
         pieces = []
         for one in target.fields:
@@ -290,6 +326,15 @@ class _Binder:
                 value = self._struct(value, found.type, one.type, place)
             pieces.append(f"'{one.label}', {value}")
         return f"CASE WHEN {text} IS NULL THEN NULL ELSE named_struct({', '.join(pieces)}) END"
+
+
+def _same_fields(source: DataType, target: DataType) -> bool:
+    """Structs whose fields have the same names in the same order, all the way down."""
+    if not isinstance(source, types.Struct) or not isinstance(target, types.Struct):
+        return True
+    if [fold(one.label) for one in source.fields] != [fold(one.label) for one in target.fields]:
+        return False
+    return all(_same_fields(one.type, other.type) for one, other in zip(source.fields, target.fields, strict=True))
 
 
 def _default(column: Column) -> str:

@@ -15,7 +15,7 @@ from anabranch.commands.merge_into.clauses import BoundMerge
 from anabranch.commands.merge_into.pruning import listed
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.expressions import literal_sql
-from anabranch.model.part import Part
+from anabranch.model.part import Part, new_rows
 from anabranch.model.records import Change, TableDelta
 from anabranch.model.rewrite import Rewrite
 from anabranch.model.words import counted
@@ -23,17 +23,21 @@ from anabranch.model.words import counted
 
 @dataclass
 class Delta:
-    """What a MERGE did to an append table: fresh parts, dead rows, rewritten parts. No commit knows it yet."""
+    """What a MERGE did to an append table: fresh parts of new versions and new rows, dead rows, rewritten parts. No
+    commit knows it yet."""
 
-    updates: list[Part]
-    inserts: list[Part]
+    fresh: list[Part]
     updated: dict[int, BitMap]
     deleted: dict[int, BitMap]
     rewrites: Sequence[Rewrite] = ()
 
     @property
     def parts(self) -> list[Part]:
-        return [*self.updates, *self.inserts, *(part for rewrite in self.rewrites for part in rewrite.parts)]
+        return [*self.fresh, *(part for rewrite in self.rewrites for part in rewrite.parts)]
+
+    @property
+    def inserted(self) -> int:
+        return sum(map(new_rows, self.fresh))
 
 
 def commit_delta(
@@ -45,18 +49,20 @@ def commit_delta(
     evolved: OpenTable | None,
 ) -> None:
     updated, deleted = (sum(map(len, dead.values())) for dead in (delta.updated, delta.deleted))
-    inserted = sum(part.rows for part in delta.inserts)
+    with_versions = [part for part in delta.fresh if new_rows(part) < part.rows]
+    others = [part for part in delta.fresh if new_rows(part) == part.rows]
     changes: list[Change] = []
     deltas: list[TableDelta] = []
     if updated:
         changes.append(table_change(table, "update", rows=updated, predicate=_predicate(bound, source)))
-        deltas.append(TableDelta(table.id, tuple(delta.updates), killed=delta.updated, cause="update"))
+        deltas.append(TableDelta(table.id, tuple(with_versions), killed=delta.updated, cause="update"))
     if deleted:
         changes.append(table_change(table, "delete", rows=deleted, predicate=_deleted_by(bound, source)))
         deltas.append(TableDelta(table.id, killed=delta.deleted, cause="delete"))
-    if inserted:
-        changes.append(table_change(table, "insert", rows=inserted))
-        deltas.append(TableDelta(table.id, tuple(delta.inserts), cause="insert"))
+    if delta.inserted:
+        changes.append(table_change(table, "insert", rows=delta.inserted))
+    if others:
+        deltas.append(TableDelta(table.id, tuple(others), cause="insert"))
     beside = Beside(session, table, bound, source)
     commit_merge(session, table, changes, deltas, evolved, delta.parts, beside, tuple(delta.rewrites))
 

@@ -30,8 +30,8 @@ from anabranch.commands.merge_into.rows import (
     check_one_match,
     decide,
     evaluated,
+    made_by,
     meet,
-    new_rows,
 )
 from anabranch.commands.merge_into.source import Source
 from anabranch.commands.merge_into.strategy import Strategy, key_pairs
@@ -125,7 +125,7 @@ class KeyedMerge:
         if upsert:
             (insert,) = self.bound.of("not matched")
             with self.clock.phase("decide"):
-                adds = [self.shape(insert).apply(new_rows(self.bound, insert, source))]
+                adds = [made_by(self.bound, insert, self.shape(insert), source)]
                 looked = self._refuse_matches_twice(pairs, source)
             with self.clock.phase("write"):
                 parts = self.write(adds, [])

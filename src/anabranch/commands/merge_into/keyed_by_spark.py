@@ -79,10 +79,8 @@ def joined(merge: KeyedMerge, source: Source) -> Merged:
         target = target_frame(merge.session, merge.bound, plan, ids=False)
         frame = source.flat_frame(merge.session.shared.spark())
         keep = [column.label in delete_labels(merge.table) for column in merge.table.schema.columns]
-        shape = merge.shape()
-        if merge.table.engine.engine == "partial-update":  # what a record does not say is NULL, even where none may be
-            shape = replace(shape, schema=_relaxed(merge))
-        with change_frame(target, frame, merge.bound.on, rules_of(merge.bound), shape, keep) as change:
+        rules, shape = rules_of(merge.bound), merge.shape()
+        with change_frame(target, frame, merge.bound.on, rules, shape, keep, _silent(merge)) as change:
             if merge.bound.one_match and (twice := change.matched_twice()):
                 raise SeveralMatches(merge.table.name, twice)
             counts = change.counts()
@@ -91,6 +89,19 @@ def joined(merge: KeyedMerge, source: Source) -> Merged:
         merge.commit(parts, counts, blind=False)
     found = (counts["insert"], counts["update"], counts["delete"])
     return Merged(merge.strategy, merge.clock.seconds, *found, len(plan.parts), len(parts))
+
+
+def _silent(merge: KeyedMerge) -> list[list[int]]:
+    """For each column the clauses whose records are partial updates without it."""
+    partial = merge.table.engine.engine == "partial-update"
+    return [
+        [
+            number
+            for number, action in enumerate(merge.bound.actions)
+            if partial and action.verb == "update" and column.physical not in action.given
+        ]
+        for column in merge.table.schema.columns
+    ]
 
 
 def _relaxed(merge: KeyedMerge) -> Schema:

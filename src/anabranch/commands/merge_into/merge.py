@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anabranch.commands.columns import ColumnSpec, define
+from anabranch.commands.columns import ColumnSpec, added_column
 from anabranch.commands.merge_into.append import merge_append
 from anabranch.commands.merge_into.clauses import BoundMerge, bind, new_columns
 from anabranch.commands.merge_into.keyed import merge_keyed
@@ -45,8 +45,8 @@ def strategy_of(table: OpenTable, bound: BoundMerge) -> Strategy:
 def bound_for(session: Session, table: OpenTable, request: MergeRequest, source: Source) -> BoundMerge:
     """The clauses as they would be bound; no name is reserved for new columns."""
     schema = table.schema
-    for label, type_ in new_columns(request, schema, source.columns):
-        schema = evolve.add(schema, (label,), Column(label, type_, f"{label}?"), None)
+    for path, type_ in new_columns(request, schema, source.columns):
+        schema = evolve.add(schema, path, Column(path[-1], type_, f"{path[-1]}?"), None)
     return bind(request, schema, source.columns)
 
 
@@ -58,8 +58,9 @@ def _evolved(
     if not added:
         return table, None
     schema = table.schema
-    for column in define(session, table.id, [ColumnSpec((label,), type_) for label, type_ in added]):
-        schema = evolve.add(schema, (column.label,), column, None)
+    for path, type_ in added:
+        column = added_column(session, table, schema, ColumnSpec(path, type_))
+        schema = evolve.add(schema, path, column, None)
     schema = replace(schema, id=session.catalog.reserve_schema_id(table.id))
     table = replace(table, schema=schema, record=replace(table.record, schema_id=schema.id))
     return table, table

@@ -1,25 +1,31 @@
-"""Copy-on-write: the parts in which a MERGE INTO made rows dead are rewritten without them, in the same commit."""
+"""Copy-on-write: the parts in which a MERGE INTO made rows dead are rewritten without them, in the same commit.
+
+Rows never pass Spark: tasks read and write parts with Arrow. On a cluster a large rewrite is a job of its executors;
+where all cores are this machine's, or there is little to do, threads of this process do the same.
+"""
 
 from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
-import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
 from anabranch.branching.rows import ids_of
 from anabranch.commands.session import OpenTable, Session
-from anabranch.execution.plan import ScanPlan, TableView, plan_scan
+from anabranch.execution.living import Piece, rewrite
+from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.reader import PartReader
-from anabranch.execution.writer import write_parts
+from anabranch.execution.session import on_cluster
+from anabranch.model.part import Part
 from anabranch.model.rewrite import Rewrite
-from anabranch.parts.carriers import Unit
-from anabranch.storage.parquet import ROW_ID
 from anabranch.storage.row_ids import united
+
+LARGE = 128 << 20
+"""Bytes above which a cluster's executors rewrite parts."""
 
 
 def rewritten(
@@ -29,41 +35,57 @@ def rewritten(
     killed = united((updated, deleted))
     touched = [unit for unit in view.carried.units if not killed.keys().isdisjoint(unit.slots)]
     plan = plan_scan(view)
-    lock = threading.Lock()
+    reader = PartReader.of(plan, ids=True)
+    pieces = [
+        Piece(
+            tuple((part, plan.dead(part)) for part in unit.parts),
+            ids_of({slot: rows for slot, rows in killed.items() if slot in unit.slots}),
+        )
+        for unit in touched
+    ]
+    dead, made = view.state.dead, []
+    for unit, parts in zip(touched, _parts(session, table, reader, pieces), strict=True):
+        if parts:
+            left_out = {slot: dead.get(slot, BitMap()) | killed.get(slot, BitMap()) for slot in unit.slots}
+            made.append(Rewrite(str(uuid.uuid4()), table.id, left_out, tuple(parts)))
+    return made
+
+
+def by_executors(session: Session, pieces: Sequence[Piece]) -> bool:
+    spark = session.shared.spark.there
+    return spark is not None and sum(piece.bytes for piece in pieces) > LARGE and on_cluster(spark)
+
+
+def _parts(session: Session, table: OpenTable, reader: PartReader, pieces: Sequence[Piece]) -> list[list[Part]]:
+    """The new parts of each piece; all of them or none."""
+    if not by_executors(session, pieces):
+        return _by_threads(session, table, reader, pieces)
+    from anabranch.execution.spark_rewrite import rewrite_by_job
+
+    with session.slots_for_jobs(table) as slots:
+        spark, to = session.shared.spark(), session.destination(table)
+        found = rewrite_by_job(spark, reader, pieces, to, slots.reserve)
+        slots.used = [part for parts in found for part in parts]
+    return found
+
+
+def _by_threads(session: Session, table: OpenTable, reader: PartReader, pieces: Sequence[Piece]) -> list[list[Part]]:
+    destination, lock = session.destination(table), threading.Lock()
+    work: list[Future[list[Part]]] = []
 
     def slot() -> int:
         with lock:
             return session.next_slot(table.id)
 
-    def rewrite(unit: Unit) -> Rewrite | None:
-        gone = ids_of({slot: rows for slot, rows in killed.items() if slot in unit.slots})
-        parts = write_parts(destination, _living(plan, unit, gone), slot, has_origin=True, has_row_id=True)
-        if not parts:
-            return None
-        dead = view.state.dead
-        left_out = {slot: dead.get(slot, BitMap()) | killed.get(slot, BitMap()) for slot in unit.slots}
-        return Rewrite(str(uuid.uuid4()), table.id, left_out, tuple(parts))
-
-    destination = session.destination(table)
-    made: list[Rewrite] = []
+    _ = reader.output  # what a reader finds out it finds out here, not once in every thread
     try:
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
-            for found in pool.map(rewrite, touched):
-                if found is not None:
-                    made.append(found)
+            work += [pool.submit(rewrite, reader, piece, destination, slot) for piece in pieces]
+            return [future.result() for future in work]
     except BaseException:
-        for one in made:
-            for part in one.parts:
+        for future in work:  # the pool has waited for all that had begun
+            if future.cancel() or future.exception() is not None:
+                continue
+            for part in future.result():
                 destination.files.discard(part.path)
         raise
-    return made
-
-
-def _living(plan: ScanPlan, unit: Unit, gone: np.ndarray) -> Iterator[pa.Table]:
-    reader = PartReader.of(plan, ids=True)
-    for part in unit.parts:
-        for rows in reader.groups(part, plan.dead(part)):
-            ids = rows.column(ROW_ID).to_numpy()
-            at = np.minimum(np.searchsorted(gone, ids), len(gone) - 1)
-            kept = gone[at] != ids
-            yield rows if kept.all() else rows.filter(pa.array(kept))

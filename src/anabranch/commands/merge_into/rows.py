@@ -16,13 +16,16 @@ import pyarrow.compute as pc
 
 from anabranch import expressions
 from anabranch.commands.merge_into.clauses import Action, BoundMerge, Pair
-from anabranch.errors import NeedsSpark, SeveralMatches
+from anabranch.errors import DataError, ExpressionError, NeedsSpark, SeveralMatches, in_clause
 from anabranch.execution.shape import Shape
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import search, sort_indices
 
 MOST_PAIRS = 4 << 20
 """Without an equality in ON every row meets every other; above so many pairs that is Spark's work."""
+
+
+_FLOATS = (pa.float32(), pa.float64())
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,9 @@ def _comparable(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.Chunke
         return one, other
     if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
         return one.cast(pa.int64()), other.cast(pa.int64())
+    if all(pa.types.is_integer(kind) or kind in _FLOATS for kind in (one.type, other.type)):  # Spark's common type
+        wide = pa.float64() if pa.float64() in (one.type, other.type) else pa.float32()
+        return one.cast(wide, safe=False), other.cast(wide, safe=False)
     if pa.types.is_null(other.type):
         return one, pa.chunked_array([pa.nulls(len(other), one.type)])
     raise NeedsSpark(f"comparing {one.type} with {other.type}")
@@ -199,12 +205,22 @@ def _act(
         if action.verb == "delete":
             into.deleted.append(places[here])
             continue
-        made = shape(action).apply(new_rows(bound, action, rows.take(pa.array(here))))
+        made = made_by(bound, action, shape(action), rows.take(pa.array(here)))
         if action.verb == "update":
             into.updated.append(places[here])
             into.versions.append(made)
         else:
             into.inserted.append(made)
+
+
+def made_by(bound: BoundMerge, action: Action, shape: Shape, rows: pa.Table) -> pa.Table:
+    """The rows that a clause makes; what they do not fit is an error that names the clause."""
+    try:
+        return shape.apply(new_rows(bound, action, rows))
+    except NeedsSpark:
+        raise
+    except (DataError, ExpressionError) as error:
+        raise in_clause(error, action.place) from error
 
 
 def new_rows(bound: BoundMerge, action: Action, rows: pa.Table) -> pa.Table:
