@@ -104,6 +104,7 @@ class Tables:
     def __init__(self, peer: Peer, process: SqlProcess) -> None:
         self.peer, self.sql = peer, process.sql
         self._states: dict[str, object] = {}
+        self._merged: set[str] = set()
 
     def load(self, rows: str, warm_up: int) -> None:
         self.sql("CREATE DATABASE d")
@@ -123,6 +124,7 @@ class Tables:
                 self.sql(merge.format(t=f"d.{_small(mode)}"))
 
     def merge(self, mode: str, merge: str) -> None:
+        self._merged.add(mode)
         self.sql(merge.format(t=f"d.{_name(mode)}"))
 
     def scan(self, mode: str, query: str) -> list[object]:
@@ -130,6 +132,8 @@ class Tables:
 
     def back(self, mode: str) -> None:
         """The table as it was loaded."""
+        if mode not in self._merged:
+            return
         self.sql(self.peer.back.format(t=_name(mode), state=self._states[mode]))
 
 

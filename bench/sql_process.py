@@ -26,12 +26,17 @@ class SqlProcess:
     def answer(self) -> Rows:
         line = self._process.stdout.readline()  # type: ignore[union-attr]
         if not line:
-            raise RuntimeError(f"{self._name}'s side ended: " + " | ".join(self._log.read_text().splitlines()[-3:]))
+            raise RuntimeError(f"{self._name}'s side ended: {self._last_words()}")
         found = json.loads(line)
         if "error" in found:
             raise RuntimeError(f"{self._name}'s side failed: {found['error']}")
         rows: Rows = found["rows"]
         return rows
+
+    def _last_words(self) -> str:
+        lines = self._log.read_text().splitlines()
+        missing = [line.strip(" :\t") for line in lines if "unresolved dependency" in line]
+        return missing[0] if missing else " | ".join(lines[-3:])
 
     def sql(self, text: str, **views: Path) -> Rows:
         """`views` are Parquet files under the names that the SQL has for them."""
@@ -64,7 +69,10 @@ def sql_process(
         yield side
     finally:
         process.stdin.close()  # type: ignore[union-attr]
-        process.wait(timeout=60)
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def _environment() -> dict[str, str]:
