@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PLOTS := $(VENV)/.installed-bench
 ARGS ?=
 EXAMPLES ?= 2000
 
@@ -54,7 +55,11 @@ format: install ## fix what ruff can fix, and format
 	@$(BIN)/ruff check --fix --quiet || true
 	@$(BIN)/ruff format
 
-bench: install java ## run the benchmarks
+$(PLOTS): $(STAMP)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
+
+bench: install java $(PLOTS) ## run the benchmarks
 	@$(BIN)/python bench/run.py $(ARGS)
 
 clean: ## remove caches and build products; keeps .venv

@@ -49,6 +49,8 @@ class Line:
     limit: float | None
     unit: str
     how: str
+    times: Mapping[str, float] | None = None
+    """Seconds behind a ratio, for plots."""
 
     @property
     def verdict(self) -> str:
@@ -63,14 +65,18 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         body = asdict(self)
         body["measured"] = round(self.measured, 4)
+        if self.times is None:
+            del body["times"]
+        else:
+            body["times"] = {name: round(seconds, 5) for name, seconds in self.times.items()}
         return body
 
 
 def number(value: float, unit: str) -> str:
     if unit == "×":
-        return f"{value:.2f} ×"
-    if unit == "MB":
-        return f"{value:.0f} MB"
+        return f"{value:.2f} ×" if value >= 0.1 else f"{value:.2g} ×"
+    if unit in ("MB", ""):
+        return f"{value:.0f} {unit}".rstrip()
     return f"{value:.2f} {unit}"
 
 
@@ -81,14 +87,21 @@ def timed(action: Action) -> float:
 
 
 def in_turns(
-    sides: Mapping[str, Action], *, repeat: int, warm_up: int = 1, before: Action | None = None
+    sides: Mapping[str, Action],
+    *,
+    repeat: int,
+    warm_up: int = 1,
+    before: Action | None = None,
+    ahead: Mapping[str, Action] | None = None,
 ) -> dict[str, Timing]:
-    """Times every side once a round, in another order each round. `before` runs, untimed, ahead of each."""
+    """Times every side once a round, in another order each round. `ahead` of a side, then `before` run untimed."""
     names = list(sides)
     samples: dict[str, list[float]] = {name: [] for name in names}
     for turn in range(-warm_up, repeat):
         shift = turn % len(names)
         for name in names[shift:] + names[:shift]:
+            if ahead is not None and name in ahead:
+                ahead[name]()
             if before is not None:
                 before()
             gc.collect()
@@ -101,7 +114,7 @@ def in_turns(
 def ratio(what: str, limit: float | None, ours: Timing, theirs: Timing) -> Line:
     """The fastest of ours by the fastest of theirs: noise only ever adds."""
     how = f"{ours.min:.2f} s / {theirs.min:.2f} s, min of {len(ours)}"
-    return Line(what, ours.min / theirs.min, limit, "×", how)
+    return Line(what, ours.min / theirs.min, limit, "×", how, {"ours": ours.min, "theirs": theirs.min})
 
 
 def child(module: str, *args: object) -> Any:

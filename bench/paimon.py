@@ -7,7 +7,6 @@ default, inside the write; ours compact beside it. Only where the runs are to st
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import subprocess
@@ -19,45 +18,30 @@ from typing import Any
 
 import data
 import pyarrow.parquet as pq
-from context import SPARK, Context
-from measure import HERE, Line, in_turns, ratio
+from context import Context
+from measure import Line, in_turns, ratio
 from scan import ALL
+from sql_process import SqlProcess, sql_process
 
 from keyed import OFF, RUNS, UPSERT, create, deltas, shuffled
 
 VENV = data.CACHE / "paimon-venv"
 PYSPARK = "pyspark==3.5.5"
 JAR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
+KEYED = data.SCHEMA.replace("id BIGINT", "id BIGINT NOT NULL")
+OPTIONS = "'primary-key' = 'id', 'bucket' = '4', 'file.format' = 'parquet'"
 UPSERTS = 20
 INSERT = "INSERT INTO {t} SELECT * FROM {rows}"
 
 
 class Paimon:
-    """The child process. Statements that are asked run there, one at a time."""
+    """Paimon's tables, in a process of their own."""
 
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
-        self._process, self._log = process, log
-
-    def answer(self) -> list[list[Any]]:
-        line = self._process.stdout.readline()  # type: ignore[union-attr]
-        if not line:
-            raise RuntimeError("Paimon's side ended: " + " | ".join(self._log.read_text().splitlines()[-3:]))
-        found = json.loads(line)
-        if "error" in found:
-            raise RuntimeError(f"Paimon's side failed: {found['error']}")
-        rows: list[list[Any]] = found["rows"]
-        return rows
-
-    def sql(self, text: str, **views: Path) -> list[list[Any]]:
-        asked = {"sql": text, "views": {name: str(path) for name, path in views.items()}}
-        self._process.stdin.write(json.dumps(asked) + "\n")  # type: ignore[union-attr]
-        self._process.stdin.flush()  # type: ignore[union-attr]
-        return self.answer()
+    def __init__(self, process: SqlProcess) -> None:
+        self.sql = process.sql
 
     def create(self, name: str, engine: str) -> None:
-        columns = data.SCHEMA.replace("id BIGINT", "id BIGINT NOT NULL")
-        options = f"'primary-key' = 'id', 'bucket' = '4', 'file.format' = 'parquet', 'merge-engine' = '{engine}'"
-        self.sql(f"CREATE TABLE {name} ({columns}) TBLPROPERTIES ({options})")
+        self.sql(f"CREATE TABLE {name} ({KEYED}) TBLPROPERTIES ({OPTIONS}, 'merge-engine' = '{engine}')")
 
 
 def run(context: Context) -> Iterator[Line]:
@@ -143,7 +127,7 @@ class _Sides:
         times = in_turns({"ours": write_ours, "theirs": insert_theirs}, repeat=UPSERTS, warm_up=2)
         a, b = times["ours"].median, times["theirs"].median
         how = f"{1000 * a:.1f} ms / {1000 * b:.0f} ms, medians of {UPSERTS}; ours by write(), without the JVM"
-        yield Line(f"upsert of {UPSERT:,} rows / Paimon's", a / b, 0.05, "×", how)
+        yield Line(f"upsert of {UPSERT:,} rows / Paimon's", a / b, 0.05, "×", how, {"ours": a, "theirs": b})
         yield self._scan(f"scan after {UPSERTS} of these / Paimon's", "d.load2")
 
     def uncompacted(self, name: str, engine: str) -> Line:
@@ -184,13 +168,17 @@ def _where(name: str) -> str:
 @contextmanager
 def _paimon(context: Context) -> Iterator[Paimon | None]:
     """None, and a line that says so, if Paimon cannot be had."""
-    python = _python(context)
+    python = python_for_paimon(context)
     if python is None:
         yield None
         return
     folder = context.folder("paimon")
-    folder.mkdir()
-    settings = SPARK | {
+    with sql_process(context, "Paimon", folder, settings(folder), python) as process:
+        yield None if process is None else Paimon(process)
+
+
+def settings(folder: Path) -> dict[str, str]:
+    return {
         "spark.jars.packages": JAR,
         "spark.jars.ivy": str(VENV / "ivy"),
         "spark.sql.extensions": "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions",
@@ -198,32 +186,9 @@ def _paimon(context: Context) -> Iterator[Paimon | None]:
         "spark.sql.catalog.paimon.warehouse": str(folder / "warehouse"),
         "spark.sql.defaultCatalog": "paimon",
     }
-    log = folder / "log"
-    command = [str(python), str(HERE / "paimon_side.py"), json.dumps(settings)]
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=_environment()
-        )
-    try:
-        paimon = Paimon(process, log)
-        try:
-            context.say(f"Paimon is there, on Spark {paimon.answer()[0][0].split()[0]}")
-        except RuntimeError as error:
-            context.say(f"Paimon is left out: {error}")
-            yield None
-            return
-        yield paimon
-    finally:
-        process.stdin.close()  # type: ignore[union-attr]
-        process.wait(timeout=60)
 
 
-def _environment() -> dict[str, str]:
-    """Nothing that points to this process's Spark."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_", "PYTHON"))}
-
-
-def _python(context: Context) -> Path | None:
+def python_for_paimon(context: Context) -> Path | None:
     python = VENV / "bin" / "python"
     if not python.exists():
         venv.create(VENV, with_pip=True, clear=True)

@@ -3,7 +3,7 @@
     bench/run.py                          everything, 10M rows; writes bench/results.json
     bench/run.py --only scan,delete       some subjects; the others keep their last numbers
     bench/run.py --rows 1000000           a quick run; bench/results.json is left alone
-    bench/run.py --write-docs             puts the table of bench/results.json into docs/benchmarks.md
+    bench/run.py --write-docs             puts the table of bench/results.json into docs/benchmarks.md, and its plots
 
 A number over its limit says MISSED. The exit code is 1 if something could not be measured at all.
 """
@@ -34,6 +34,7 @@ import memory
 import merge
 import paimon
 import planning
+import plots
 import scan
 import small_writes
 import startup
@@ -42,6 +43,7 @@ from context import Context
 from measure import Line
 
 import keyed
+import merge_into
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
@@ -66,6 +68,7 @@ SUBJECTS: dict[str, Callable[[Context], Iterator[Line]]] = {
     "planning": planning.run,
     "keyed": keyed.run,
     "paimon": paimon.run,
+    "merge_into": merge_into.run,
 }
 """In the order in which they run: what measures milliseconds comes before a JVM is there."""
 
@@ -77,7 +80,9 @@ def main() -> int:
             print(f"{name:14}{(sys.modules[run.__module__].__doc__ or '').splitlines()[0]}")
         return 0
     if options.write_docs:
-        write_docs(json.loads(RESULTS.read_text()))
+        results = json.loads(RESULTS.read_text())
+        write_docs(results)
+        print("plots:", ", ".join(plots.draw_all(results)))
         return 0
     return measure(options.only or list(SUBJECTS), options.rows)
 
@@ -87,7 +92,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=_subjects, metavar="A,B", help="subjects to run; see --list")
     parser.add_argument("--rows", type=int, default=data.FULL, help="rows of the large table")
     parser.add_argument("--list", action="store_true", help="show the subjects and stop")
-    parser.add_argument("--write-docs", action="store_true", help="measure nothing; write docs/benchmarks.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="measure nothing; write docs/benchmarks.md and docs/plots/"
+    )
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
-"""Paimon on a Spark of its own: runs the SQL that comes in, one JSON line each, and answers with the rows as JSON.
+"""A Spark of its own: runs the SQL that comes in, one JSON line each, and answers with the rows as JSON.
 
-Runs under another Python than the rest of this folder, so it imports nothing of it.
+May run under another Python than the rest of this folder, so it imports nothing of it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def main(settings: str) -> None:
     spark = _start(json.loads(settings))
     asked: dict[str, Any] = {"sql": "SELECT version()", "views": {}}
     while True:
-        answers.write(json.dumps(_answer(spark, asked)) + "\n")
+        answers.write(json.dumps(_answer(spark, asked), default=str) + "\n")
         answers.flush()
         line = sys.stdin.readline()
         if not line:
@@ -31,7 +31,7 @@ def _start(settings: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = SparkSession.builder.appName("paimon")
+    builder = SparkSession.builder.appName("peer")
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
