@@ -13,6 +13,7 @@ from anabranch.model.records import Change, PartitionRecord, TableRecord
 from anabranch.model.schema import Column, Schema
 from tests.catalog.conftest import Reopen
 from tests.catalog.writer import Writer, schema
+from tests.statements import watched
 
 HOSTILE = "x'; DROP TABLE part; -- \" %s :name {0} \\ \x01 é 日本 \N{PILE OF POO}"
 
@@ -25,6 +26,36 @@ def test_records_come_back_as_they_went_in(writer: Writer, reopen: Reopen) -> No
     assert fresh.database(head, database.name.upper()) == database
     assert fresh.tables(head) == fresh.tables(head, database.id) == [table]
     assert fresh.table(head, database.id, table.name) == fresh.table_by_id(head, table.id) == table
+
+
+def test_names_are_looked_up_again_only_where_one_changed(writer: Writer, reopen: Reopen) -> None:
+    d = writer.database("d")
+    t = writer.table(d, "t")
+    reader = reopen()
+
+    def look(branch_id: int) -> tuple[TableRecord | None, int]:
+        """What the name means at the head, and the statements that it took; another catalog writes."""
+        seen: list[str] = []
+        head = Position(branch_id, reader.branch_by_id(branch_id).head)
+        with watched(seen.append):
+            return reader.table(head, d.id, "t"), len(seen)
+
+    assert look(1) == (t, 1)
+    for _ in range(2):
+        writer.rows(t.id, placed=[])
+        assert look(1) == (t, 0)
+    writer.table(d, "other")
+    assert look(1) == (t, 1)
+    moved = replace(t, name="u")
+    writer.commit(tables=(moved,))
+    assert look(1) == (None, 1)
+    writer.commit(tables=(t,))
+    dev = writer.fork("dev")
+    below = Position(dev.head.branch_id, dev.head.version - 1)  # what names mean there says nothing of the head
+    assert reader.table(below, d.id, "u") == moved
+    dev.rows(t.id, placed=[])
+    assert look(below.branch_id) == (t, 1)
+    assert reader.table(dev.head, d.id, "u") is None
 
 
 def test_each_position_has_its_own_names(writer: Writer) -> None:

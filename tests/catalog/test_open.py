@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -178,6 +179,16 @@ def test_a_forked_process_connects_anew(writer: Writer) -> None:
     assert [table.name for table in writer.catalog.tables(writer.head)] == ["t"]
     writer.table(database, "u")
     assert writer.head.version == 3
+
+
+def test_a_catalog_that_went_away_is_unreachable(tmp_path: Path) -> None:
+    opened = Catalog.open(f"sqlite:///{tmp_path}/lake/catalog.db", create=True)
+    opened.close()
+    shutil.rmtree(tmp_path / "lake")
+    with pytest.raises(CatalogUnreachable):
+        opened.branches()
+    with pytest.raises(CatalogUnreachable):
+        Writer(opened).commit()
 
 
 def test_importing_the_catalog_is_light() -> None:

@@ -25,9 +25,9 @@ class Link:
     """One connection, for one user at a time. Outside of a transaction every statement is one."""
 
     def __init__(self, engine: Engine, statements: Statements) -> None:
-        self._pooled = engine.raw_connection()
-        self._driver, self._dialect = cast(Any, self._pooled.driver_connection), cast(Any, engine.dialect)
-        self._statements = statements
+        self._connection = engine.connect()
+        self._driver = cast(Any, self._connection.connection.driver_connection)
+        self._dialect, self._statements = cast(Any, engine.dialect), statements
         self.dialect: str = engine.dialect.name
         self._is_sqlite = self.dialect == "sqlite"
         self.lost = False
@@ -59,19 +59,22 @@ class Link:
         """What follows is one transaction."""
         if self._is_sqlite:
             self._send("BEGIN IMMEDIATE")
-        else:
-            self._driver.autocommit = False  # the driver then sends BEGIN with the first statement
+        else:  # the driver sends BEGIN with the first statement
+            self._driven("BEGIN", setattr, self._driver, "autocommit", False)
 
     def commit(self) -> None:
-        self._driven("COMMIT", self._driver.commit)
-        self._alone_again()
+        self._end("COMMIT", self._driver.commit)
 
     def rollback(self) -> None:
         if not self.lost:
-            self._driven("ROLLBACK", self._driver.rollback)
-            self._alone_again()
+            try:
+                self._end("ROLLBACK", self._driver.rollback)
+            except BaseException:
+                self.lost = True  # nobody knows what it is in the middle of
+                raise
 
-    def _alone_again(self) -> None:
+    def _end(self, text: str, end: Callable[[], None]) -> None:
+        self._driven(text, end)
         if not self._is_sqlite:
             self._driver.autocommit = True
 
@@ -114,7 +117,8 @@ class Link:
 
     def close(self) -> None:
         with suppress(Exception):
-            self._pooled.invalidate()
+            self._connection.invalidate()
+            self._connection.close()
 
 
 class Answer:
