@@ -14,6 +14,8 @@ from tests.stories.telling import rows, told
 CASES = {
     # ON and conditions
     "ON x.id = s.id WHEN MATCHED THEN DELETE": r"MERGE INTO, ON: the column 'x.id' does not exist",
+    "ON t.id = WHEN MATCHED THEN DELETE": r"MERGE INTO, ON: the expression does not parse",
+    "ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 1 +": r"clause 1 .*column 'n': the expression does not parse",
     "ON t.idd = s.id WHEN MATCHED THEN DELETE": r"ON: the column 't.idd' does not exist. Did you mean 'id'\?",
     "ON id = s.id WHEN MATCHED THEN DELETE": r"'id' is ambiguous: both sides have it. Write t.id or s.id",
     "ON t.id = (SELECT 1) WHEN MATCHED THEN DELETE": r"ON: a subquery cannot stand .* USING \(SELECT",

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +122,47 @@ def test_a_python_worker_is_killed(spark_lake: Lake, tmp_path: Path, keyed: bool
         spark_lake.sql(merge)
     assert (rows(spark_lake, "d.t"), files(tmp_path)) == (before, known)
     Path(marker).touch()
+    spark_lake.sql(merge)
+    assert rows(spark_lake, "d.t") == [(1, "a"), (2, "row 2"), (3, "c"), (9, "row 9")]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("keyed", [False, True], ids=["append", "keyed"])
+def test_ctrl_c_while_spark_works(spark_lake: Lake, tmp_path: Path, keyed: bool) -> None:
+    key = ", PRIMARY KEY (id)" if keyed else ""
+    told(spark_lake, f"CREATE TABLE d.t (id BIGINT NOT NULL, v STRING{key})")
+    told(spark_lake, "INSERT INTO d.t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    begun, free = str(tmp_path / "begun"), str(tmp_path / "free")
+
+    def slow(id: int) -> str:
+        Path(begun).touch()
+        for _ in range(600):
+            if os.path.exists(free):
+                break
+            time.sleep(0.1)
+        return f"row {id}"
+
+    spark_lake.spark.udf.register("slow", slow, "string")
+    merge = (
+        "MERGE INTO d.t USING VALUES (2L), (9L) AS s(id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = slow(s.id) "
+        "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, slow(s.id))"
+    )
+    before, known, done = rows(spark_lake, "d.t"), files(tmp_path), threading.Event()
+
+    def interrupt() -> None:
+        while not os.path.exists(begun) and not done.wait(0.1):
+            pass
+        if not done.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            spark_lake.sql(merge)
+    finally:
+        done.set()
+        Path(free).touch()
+    assert (rows(spark_lake, "d.t"), files(tmp_path)) == (before, known)
     spark_lake.sql(merge)
     assert rows(spark_lake, "d.t") == [(1, "a"), (2, "row 2"), (3, "c"), (9, "row 9")]
 

@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from anabranch.commands.merge_into import append as merge_append
+from anabranch.commands.merge_into import keyed as merge_keyed
 from anabranch.commands.merge_into import source as merge_source
-from anabranch.errors import SeveralMatches
+from anabranch.errors import NeedsSpark, SeveralMatches
 from anabranch.lake import Lake
 from anabranch.options import Limits
 from tests.merge_into.oracle import Row, Several, When, merged
@@ -163,12 +165,19 @@ def test_keyed(lake: Lake, block: int) -> None:
         tell(lake, seed, keyed=True)
 
 
+def needs_spark(*_: Any) -> None:
+    raise NeedsSpark("this expression")
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("keyed", [False, True], ids=["append", "keyed"])
-@pytest.mark.parametrize("way", ["joined by Spark", "all by Spark"])
+@pytest.mark.parametrize("way", ["joined by Spark", "decided by Spark", "all by Spark"])
 def test_by_spark(spark_lake: Lake, keyed: bool, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     spark_lake._session.shared.limits = Limits(local_work=0)
     if way == "all by Spark":
         monkeypatch.setattr(merge_source, "MOST_ROWS", -1)
+    if way == "decided by Spark":
+        for module in (merge_append, merge_keyed):
+            monkeypatch.setattr(module, "check_here", needs_spark)
     for seed in range(2000, 2012):
         tell(spark_lake, seed, keyed=keyed, by_spark=way == "all by Spark")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +14,9 @@ import pytest
 
 from anabranch.commands.merge_into import source as merge_source
 from anabranch.errors import InvalidMerge, Refused, SqlError
+from anabranch.execution import spark_merge
 from anabranch.lake import Lake
+from anabranch.options import Limits
 from anabranch.storage import parquet
 from tests.stories.telling import labels, rows, told
 
@@ -144,6 +149,38 @@ def test_no_jvm(table: Lake) -> None:
     assert "pyspark.sql.session" not in sys.modules or not table._session.shared.spark.running
 
 
+NAMES = {
+    "MERGE INTO d.t AS n USING VALUES (2L, 'x', 9) AS v(id, v, n) ON n.id = v.id "
+    "WHEN MATCHED THEN UPDATE SET n.n = v.n + n.n, v = v.v": (2, "x", 11),
+    "MERGE INTO d.t AS id USING VALUES (2L, 'x', 9) AS t(id, v, n) ON id.id = t.id "
+    "WHEN MATCHED THEN UPDATE SET v = t.v": (2, "x", 2),
+    "MERGE INTO d.t USING VALUES (2L, 9) AS s(id, n) ON d.t.id = s.id WHEN MATCHED THEN UPDATE SET d.t.n = s.n": (
+        2,
+        "b",
+        9,
+    ),
+    "MERGE INTO d.t T USING VALUES (2L, 9) AS S(ID, N) ON t.Id = s.iD WHEN MATCHED THEN UPDATE SET t.N = S.n": (
+        2,
+        "b",
+        9,
+    ),
+    "MERGE INTO d.t `my t` USING VALUES (2L, 9) `a.s`(id, `n m`) ON `my t`.id = `a.s`.id "
+    "WHEN MATCHED THEN UPDATE SET `my t`.n = `a.s`.`n m`": (2, "b", 9),
+    "MERGE INTO d.t -- WHEN\n USING VALUES (2L, 'WHEN MATCHED') AS s(id, v) /* ON */ ON t.id = s.id "
+    "WHEN MATCHED AND s.v = 'WHEN MATCHED' THEN UPDATE SET v = CASE WHEN t.n = 2 THEN ') WHEN (' END": (
+        2,
+        ") WHEN (",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("text", NAMES)
+def test_names_that_hide_each_other(table: Lake, text: str) -> None:
+    told(table, text)
+    assert rows(table, "d.t")[1] == NAMES[text]
+
+
 # --- what is read -----------------------------------------------------------------------------------------------------
 
 
@@ -172,6 +209,78 @@ def test_an_empty_source_does_nothing_and_says_so(table: Lake) -> None:
     told(table, "CREATE TABLE d.empty (id BIGINT)")
     told(table, "MERGE INTO d.t USING d.empty s ON t.id = s.id WHEN NOT MATCHED BY SOURCE AND t.id > 1 THEN DELETE")
     assert rows(table, "d.t") == [(1, "a", 1)]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("most", [merge_source.MOST_ROWS, -1], ids=["here", "by Spark"])
+def test_a_source_that_never_is_the_same_twice(
+    spark_lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """A costly view, nondeterministic, of several partitions and more rows than come here at first; and the target."""
+    monkeypatch.setattr(merge_source, "MOST_ROWS", most)
+    spark = spark_lake.spark
+    told(
+        spark_lake,
+        "CREATE TABLE d.t (id BIGINT, u STRING, w STRING)",
+        "INSERT INTO d.t SELECT id, '', '' FROM range(10)",
+    )
+    calls = spark.sparkContext.accumulator(0)
+
+    def costly(id: int, calls: Any = calls) -> int:
+        calls.add(1)
+        return id
+
+    view = spark.range(0, 6000, 1, 3).select(spark.udf.register("costly", costly, "bigint")("id").alias("id"))
+    view.selectExpr("id", "uuid() AS u", "CAST(rand() * 1000 AS INT) AS r").createOrReplaceTempView("costly_view")
+    try:
+        told(
+            spark_lake,
+            "MERGE INTO d.t USING costly_view s ON t.id = s.id WHEN MATCHED THEN UPDATE SET u = s.u, w = s.u "
+            "WHEN NOT MATCHED AND s.r >= 0 THEN INSERT (id, u, w) VALUES (s.id, s.u, s.u)",
+        )
+    finally:
+        spark.catalog.dropTempView("costly_view")
+    found = spark_lake.table("d.t").to_arrow().to_pylist()
+    assert calls.value == 6000
+    assert len(found) == 6000
+    assert all(row["u"] == row["w"] != "" for row in found)
+    told(spark_lake, "MERGE INTO d.t USING (SELECT id + 5990 AS id FROM d.t WHERE id < 20) s ON t.id = s.id "
+         "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)")  # fmt: skip
+    assert sorted(row[0] for row in rows(spark_lake, "d.t"))[-12:] == [5988, 5989, *range(6000, 6010)]
+
+
+@pytest.mark.spark
+def test_a_small_source_is_broadcast_and_the_target_never_shuffled(
+    spark_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where only Spark can evaluate a clause, and rows that match nothing are inserted."""
+    told(spark_lake, "CREATE TABLE d.t (id BIGINT, v STRING)", "INSERT INTO d.t SELECT id, 'a' FROM range(100)")
+    spark_lake._session.shared.limits = Limits(local_work=0)
+    plans: list[str] = []
+
+    def seen(gathered: Any, *rest: Any) -> Any:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            gathered.explain()
+        plans.append(printed.getvalue())
+        return run_tasks(gathered, *rest)
+
+    run_tasks = spark_merge.run_tasks
+    monkeypatch.setattr(spark_merge, "run_tasks", seen)
+    for clauses, expected in {
+        "WHEN MATCHED THEN UPDATE SET v = soundex(s.v) WHEN NOT MATCHED THEN INSERT *": (1, 1, 0),
+        "WHEN NOT MATCHED AND soundex(s.v) <> '' THEN INSERT *": (0, 0, 0),
+        "WHEN MATCHED AND soundex(s.v) = 'X000' THEN DELETE WHEN NOT MATCHED BY SOURCE AND t.id < 3 THEN DELETE "
+        "WHEN NOT MATCHED THEN INSERT *": (0, 0, 4),
+    }.items():
+        row = spark_lake.sql(
+            f"MERGE INTO d.t USING VALUES (5L, 'x'), (500L, 'y') s(id, v) ON t.id = s.id {clauses}"
+        ).collect()[0]
+        assert (row.rows_inserted, row.rows_updated, row.rows_deleted) == expected
+        plan = plans.pop()
+        assert "SortMergeJoin" not in plan
+        assert "hashpartitioning" not in plan
+        assert ("BroadcastHashJoin" in plan) is ("WHEN MATCHED" in clauses)
 
 
 @pytest.mark.spark

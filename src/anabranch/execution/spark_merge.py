@@ -97,7 +97,17 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def ruled(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) -> DataFrame:
+@dataclass(frozen=True)
+class Given:
+    """A source. `small`: it is broadcast. `alone`: of a small one, the rows that meet no target row, where known:
+    a join that keeps unmatched rows of its broadcast side would bring the whole target together instead."""
+
+    frame: DataFrame
+    small: bool = False
+    alone: DataFrame | None = None
+
+
+def ruled(target: DataFrame, source: Given, on: str, rules: Sequence[Rule]) -> DataFrame:
     """Both sides joined as far as the rules need it, and which rule acts on each row.
 
     Rows that matched and on which none acts are kept: whether a target row matched twice is asked of all matches.
@@ -111,27 +121,31 @@ def ruled(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) 
     return joined.withColumn(RULE, _chosen(rules)).where(F.col(RULE).isNotNull())
 
 
-def _shorter(target: DataFrame, source: DataFrame, on: str, rules: Sequence[Rule]) -> DataFrame | None:
+def _shorter(target: DataFrame, source: Given, on: str, rules: Sequence[Rule]) -> DataFrame | None:
     """Only inserts: the source rows that meet nothing. A lone DELETE: the target rows that meet something."""
     from pyspark.sql import functions as F
 
     condition = F.expr(on)
     if all(rule.kind == "not matched" for rule in rules):
-        alone = source.join(target, condition, "left_anti").withColumn(THERE, F.lit(True))
+        alone = source.frame.join(target, condition, "left_anti") if source.alone is None else source.alone
         nothing = F.lit(None).cast("long")
-        return alone.withColumn(ROW_ID, nothing).withColumn(ORIGIN, nothing)
+        return alone.withColumn(THERE, F.lit(True)).withColumn(ROW_ID, nothing).withColumn(ORIGIN, nothing)
     if len(rules) == 1 and (rules[0].kind, rules[0].verb, rules[0].condition) == ("matched", "delete", None):
-        return target.join(source, condition, "left_semi").withColumn(THERE, F.lit(True))
+        frame = F.broadcast(source.frame) if source.small else source.frame
+        return target.join(frame, condition, "left_semi").withColumn(THERE, F.lit(True))
     return None
 
 
-def _joined(target: DataFrame, source: DataFrame, on: str, kinds: Collection[str]) -> DataFrame:
+def _joined(target: DataFrame, source: Given, on: str, kinds: Collection[str]) -> DataFrame:
     from pyspark.sql import functions as F
 
     left, right = "not matched by source" in kinds, "not matched" in kinds
     how = "full" if left and right else "left" if left else "right" if right else "inner"
-    marked = source.withColumn(THERE, F.lit(True))
-    return target.join(marked, F.expr(on), how)
+    marked = source.frame.withColumn(THERE, F.lit(True))
+    if source.alone is None or not right:
+        return target.join(F.broadcast(marked) if source.small and not right else marked, F.expr(on), how)
+    met = target.join(F.broadcast(marked), F.expr(on), "left" if left else "inner")
+    return met.unionByName(source.alone.withColumn(THERE, F.lit(True)), allowMissingColumns=True)
 
 
 def _chosen(rules: Sequence[Rule]) -> SparkColumn:
@@ -197,7 +211,7 @@ def in_merge(place: str) -> str:
 
 def merge_frame(
     target: DataFrame,
-    source: DataFrame,
+    source: Given,
     on: str,
     rules: Sequence[Rule],
     to: Destination,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from anabranch.errors import NullViolation
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.shape import Shape
-from anabranch.execution.spark_merge import NO_RULE, RULE, THERE, Rule, in_merge, outcome, quoted, ruled
+from anabranch.execution.spark_merge import NO_RULE, RULE, THERE, Given, Rule, in_merge, outcome, quoted, ruled
 from anabranch.execution.spark_types import from_spark, label_schema
 from anabranch.model.schema import Column
 from anabranch.model.types import widens
@@ -59,7 +59,7 @@ class Change:
 @contextmanager
 def change_frame(
     target: DataFrame,
-    source: DataFrame,
+    source: Given,
     on: str,
     rules: Sequence[Rule],
     shape: Shape,

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
 from anabranch.commands.merge_into.clauses import BoundMerge
 from anabranch.commands.merge_into.commit import Delta
 from anabranch.commands.merge_into.reach import decides_times, target_plan
@@ -14,8 +18,9 @@ from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import SeveralMatches
 from anabranch.execution.plan import ScanPlan
 from anabranch.execution.shape import by_place
-from anabranch.execution.spark_merge import Rule, merge_frame, ranges
+from anabranch.execution.spark_merge import Given, Rule, matched_rows, merge_frame, ranges
 from anabranch.execution.spark_scan import scan_frame
+from anabranch.expressions import parse_expression
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,6 +46,24 @@ def target_frame(session: Session, bound: BoundMerge, plan: ScanPlan, *, ids: bo
     return frame.toDF(*[flat.get(name, name) for name in frame.columns])
 
 
+def given_source(session: Session, table: OpenTable, bound: BoundMerge, source: Source) -> Given:
+    """The source for a job. Of a small one it is found out before which rows meet nothing, from the columns of ON."""
+    spark = session.shared.spark()
+    frame = source.flat_frame(spark)
+    if source.rows is None or not bound.pairs:
+        return Given(frame)
+    if not bound.of("not matched"):
+        return Given(frame, small=True)
+    rows = source.flat_rows()
+    plan = job_plan(session, table, bound, source, bound.on_columns)
+    named = {column.parts[0].name for column in parse_expression(bound.on).find_all(exp.Column)}
+    small = rows.select([name for name in rows.column_names if name in named])
+    matched = matched_rows(spark, target_frame(session, bound, plan, ids=False), small, bound.on)
+    alone = np.ones(rows.num_rows, bool)
+    alone[matched] = False
+    return Given(frame, small=True, alone=spark.createDataFrame(rows.filter(pa.array(alone))))
+
+
 def merged_by_spark(
     session: Session, table: OpenTable, bound: BoundMerge, source: Source, clock: Clock
 ) -> tuple[Delta, int]:
@@ -51,8 +74,8 @@ def merged_by_spark(
         shape = by_place(table.name, table.schema, len(table.schema.columns))
         with session.slots_for_jobs(table) as slots:
             to = session.destination(table)
-            frame = source.flat_frame(session.shared.spark())
-            report = merge_frame(target, frame, bound.on, rules_of(bound), to, shape, slots.reserve)
+            given = given_source(session, table, bound, source)
+            report = merge_frame(target, given, bound.on, rules_of(bound), to, shape, slots.reserve)
             if bound.one_match and report.matched_twice:
                 for part in report.parts:
                     to.files.discard(part.path)

@@ -278,9 +278,12 @@ class _Binder:
         return flat
 
     def _column(self, path: Path, place: str) -> Column:
-        names = list(path)
-        while len(names) > 1 and self.names.target.qualified_by(names[:1]) and self.schema.find(names[0]) is None:
-            names = names[1:]
+        names = path
+        for skipped in (2, 1):  # `d.t.c` and `t.c` first: a table's name hides a struct column of that name
+            rest = path[skipped:]
+            if rest and self.names.target.qualified_by(path[:skipped]) and self.schema.find(rest[0]) is not None:
+                names = rest
+                break
         column = self.schema.find(names[0])
         if column is None:
             guess = nearest(names[0], self.schema.labels)

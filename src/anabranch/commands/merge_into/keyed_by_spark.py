@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from anabranch.commands.insert import write_by_spark
 from anabranch.commands.keyed import delete_labels, delete_shape
-from anabranch.commands.merge_into.by_spark import job_plan, rules_of, target_frame
+from anabranch.commands.merge_into.by_spark import given_source, job_plan, rules_of, target_frame
 from anabranch.commands.merge_into.clauses import Pair
 from anabranch.commands.merge_into.result import Merged
 from anabranch.commands.merge_into.source import Source
@@ -77,10 +77,10 @@ def joined(merge: KeyedMerge, source: Source) -> Merged:
     with merge.clock.phase("job"):
         plan = job_plan(merge.session, merge.table, merge.bound, source, everything)
         target = target_frame(merge.session, merge.bound, plan, ids=False)
-        frame = source.flat_frame(merge.session.shared.spark())
+        given = given_source(merge.session, merge.table, merge.bound, source)
         keep = [column.label in delete_labels(merge.table) for column in merge.table.schema.columns]
         rules, shape = rules_of(merge.bound), merge.shape()
-        with change_frame(target, frame, merge.bound.on, rules, shape, keep, _silent(merge)) as change:
+        with change_frame(target, given, merge.bound.on, rules, shape, keep, _silent(merge)) as change:
             if merge.bound.one_match and (twice := change.matched_twice()):
                 raise SeveralMatches(merge.table.name, twice)
             counts = change.counts()

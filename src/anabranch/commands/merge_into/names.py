@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from anabranch.errors import InvalidMerge, nearest
+from anabranch.errors import AnabranchError, InvalidMerge, in_clause, nearest
 from anabranch.expressions import parse_expression
 from anabranch.model.names import fold
 
@@ -119,7 +119,10 @@ def _start(column: exp.Column, place: str) -> int:
 
 def check_plain(text: str, place: str, *, condition: bool) -> None:
     """No subqueries and aggregates anywhere, no nondeterminism in conditions."""
-    tree = parse_expression(text)
+    try:
+        tree = parse_expression(text)
+    except AnabranchError as error:
+        raise in_clause(error, place) from error
     if tree.find(exp.Query, exp.Subquery, exp.Exists):
         raise InvalidMerge(place, f"a subquery cannot stand in '{text}'. Join it to the source: USING (SELECT …).")
     for node in tree.find_all(exp.Func, exp.Window):
