@@ -40,7 +40,16 @@ class Verdict:
 
 def decide(contest: Contest, choice: Sides) -> Verdict:
     """By the table's engine; what conflicts goes to the side that was chosen for the key."""
-    return _ENGINES[contest.spec.engine](contest, choice)
+    verdict = _ENGINES[contest.spec.engine](contest, choice)
+    return _replaced(contest, verdict) if contest.replaced.any() else verdict
+
+
+def _replaced(contest: Contest, verdict: Verdict) -> Verdict:
+    """Theirs overwrote: what is there is theirs'."""
+    mask = contest.replaced
+    fields = {name: where(mask, contest.theirs.column(name), values) for name, values in verdict.fields.items()}
+    clashing = {name: found & ~mask for name, found in verdict.clashing.items()}
+    return Verdict(np.where(mask, contest.theirs.present, verdict.present), fields, verdict.clash & ~mask, clashing)
 
 
 @dataclass(frozen=True)

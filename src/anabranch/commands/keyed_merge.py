@@ -29,7 +29,7 @@ from anabranch.branching.keyed_law import decide, with_given
 from anabranch.branching.keyed_rows import Records
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Replay
-from anabranch.branching.rows import Side
+from anabranch.branching.rows import Scope, Side
 from anabranch.commands.keyed_conflicts import GivenRows, conflicts_of
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.session import Session
@@ -85,8 +85,12 @@ class KeyedMerge:
     def flushes(self) -> FlushMerge:
         born = [slot for slot in self.mine.base.parts if all(slot not in base.parts for base in self.bases)]
         bases = [[*base.parts, *born] for base in self.bases]
-        covered = {slot for slot, part in self.parts.items() if any(s.covers(part) for s in self.other.scopes)}
+        covered = self._covered(self.other.scopes)
         return merge_flushes(bases, list(self.mine.head.parts), list(self.other.head.parts), covered)
+
+    def _covered(self, scopes: Sequence[Scope]) -> set[int]:
+        """Flushes of any side that lie in one of these scopes."""
+        return {slot for slot, part in self.parts.items() if any(scope.covers(part) for scope in scopes)}
 
     @property
     def news(self) -> bool:
@@ -159,10 +163,10 @@ class KeyedMerge:
         return Records(len(keys), rows, owner, slots.astype(np.int64), spec)
 
     def _contest(self, records: Records) -> Contest:
-        flushes, scopes = self.flushes, self.mine.scopes
-        overwritten = [slot for slot in flushes.theirs if any(scope.covers(self.parts[slot]) for scope in scopes)]
+        flushes = self.flushes
+        overwritten = flushes.theirs & self._covered(self.mine.scopes)
         heads = (tuple(self.mine.head.parts), tuple(self.other.head.parts))
-        return contest_of(records, flushes, *heads, overwritten)
+        return contest_of(records, flushes, *heads, overwritten, self._covered(self.other.scopes))
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
