@@ -214,7 +214,7 @@ def unchanged(bases: list[Table], head: Table, detect: str, dead: bool = False) 
         rows = {row.origin: row.version if detect == "file" else row.shown(head.columns) for row in table.alive}
         rows |= {row.origin: None for row in table.rows.values() if dead and not row.alive}
         if table.key:
-            rows = [flush.id for flush in table.flushes]
+            rows = {flush.id for flush in table.flushes}  # their order alone is no change
         columns = {column.id: column for column in table.columns}
         return table.database, table.name, columns, table.properties, table.partitions, rows
 
@@ -390,6 +390,8 @@ class TableMerge:
 
     def merge_keys(self, table: Table) -> None:
         """LAW.md, "Keyed tables". Partitions share no key, so each is merged for itself."""
+        if all(set(keyed.ids(base.flushes)) == set(keyed.ids(self.theirs.flushes)) for base in self.bases):
+            return
         bases = [self.with_alike(base.flushes) for base in self.bases]
         sides = [*bases, self.ours.flushes, self.theirs.flushes]
         scopes = self.overwrote(self.ours), self.overwrote(self.theirs)
