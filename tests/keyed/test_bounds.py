@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.keyed import bounds
-from anabranch.keyed.bounds import PartKeys, bound, bound_of_values, columns_of, part_keys, row_of, widened
+from anabranch.keyed.bounds import PartKeys, bound, columns_of, part_keys, row_of, widened
 from anabranch.keyed.key_columns import key_columns
 from anabranch.keyed.keys import equal
 from anabranch.model.types import parse_type
@@ -111,5 +111,7 @@ WIDENED = [
 @pytest.mark.parametrize(("old", "value", "new", "same"), WIDENED, ids=[f"{old} {new}" for old, _, new, _ in WIDENED])
 def test_widening_moves_bounds(old, value, new, same):
     old_type, new_type = parse_type(old), parse_type(new)
-    narrow = bound_of_values([value], [to_arrow(old_type)])
-    assert widened(narrow, [old_type], [new_type]) == bound_of_values([same], [to_arrow(new_type)])
+    narrow, wide = (
+        bound(key_columns([pa.array([v], to_arrow(type_))]), 0) for v, type_ in ((value, old_type), (same, new_type))
+    )
+    assert widened(narrow, [old_type], [new_type]) == wide

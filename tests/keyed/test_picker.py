@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import InvalidOption
-from anabranch.keyed.picker import PickerOptions, Rule, must_wait, pick
+from anabranch.keyed.picker import PickerOptions, Rule, pick
 
 CASES = [
     # sizes of the runs, newest first; what is picked
@@ -72,7 +72,7 @@ def test_picking_again_and_again_ends(sizes, options):
         steps += 1
     assert len(sizes) <= options.compaction_trigger
     assert steps <= 30
-    assert not must_wait(len(sizes), options)
+    assert len(sizes) <= options.stop
 
 
 def test_many_small_writes_cost_few_rewrites():
@@ -88,9 +88,9 @@ def test_many_small_writes_cost_few_rewrites():
     assert rewritten / 1000 < 12
 
 
-def test_writers_wait_above_the_stop_trigger():
-    assert [must_wait(runs) for runs in (7, 8, 9)] == [False, False, True]
-    assert must_wait(6, PickerOptions(compaction_trigger=5, stop_trigger=5))
+def test_writers_ask_for_compaction_above_the_stop_trigger():
+    assert PickerOptions().stop == 8
+    assert PickerOptions(compaction_trigger=5, stop_trigger=5).stop == 5
 
 
 BAD = [{"compaction_trigger": 1}, {"stop_trigger": 4}, {"max_size_amplification_percent": -1}, {"size_ratio": -1}]

@@ -1,8 +1,8 @@
 """Keyed tables in the naive lake: a table is a list of flushes, a row is what the records of its key become.
 
-Merges follow LAW.md, "Keyed tables", for every key that any side has, touched or not: base, ours and theirs are
-compared row by row, and what the merged list would not say by itself is one more flush. Engines: deduplicate,
-first-row, and partial-update that removes records on delete.
+Merges follow LAW.md, "Keyed tables", for every key that any side has, touched or not: bases, ours and theirs are
+compared row by row, and what the merged list would not say by itself is one more flush. Engines: deduplicate, with a
+sequence field too, first-row, and partial-update that removes records on delete.
 """
 
 from collections.abc import Sequence
@@ -11,39 +11,81 @@ from typing import Any
 
 Key = tuple[int | None, ...]
 Values = dict[int, Any]  # by column id
+Record = tuple[str, Values]
 CONFLICT = object()
+
+KINDS = {"+I": "+", "+U": "+", "-D": "-", "-U": "-U"}
+"""What users write -> kinds of records: + a row, - a delete. (= are fields that are set whatever was there.)"""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A table's engine, and the column that orders records before their arrival does."""
+
+    engine: str
+    sequence: int | None = None
+
+    @property
+    def takes_retracts(self) -> bool:
+        return self.engine != "first-row"
+
+    def place(self, record: Record | None) -> tuple[bool, int]:
+        """Where the sequence puts a record: NULL comes first."""
+        value = None if record is None or self.sequence is None else record[1].get(self.sequence)
+        return value is not None, value or 0
 
 
 @dataclass(frozen=True, eq=False)
 class Flush:
-    """One write: key -> kind and values. Kinds: + a row, - a delete, = fields that are set whatever was there."""
+    """What one write brought to a partition: one record a key. `overwrites`: the scope that the write replaced.
+    `types`: of the columns when it was written."""
 
-    id: int
-    records: dict[Key, tuple[str, Values]] = field(default_factory=dict)
-    overwrites: bool = False
+    id: tuple[int, Any]
+    records: dict[Key, Record] = field(default_factory=dict)
+    partition: Any = None
+    overwrites: Any = None
+    types: dict[int, str] = field(default_factory=dict)
 
 
-def row_of(engine: str, columns: Sequence[Any], flushes: Sequence[Flush], key: Key) -> Values | None:
+def reduced(rules: Rules, records: Sequence[Record]) -> Record:
+    """The records of one key in one write, as one record. A delete before a row is never lost: nothing older counts."""
+    records = sorted(records, key=rules.place)
+    if rules.engine == "deduplicate" or len(records) == 1:
+        return records[-1]
+    row: Values | None = None
+    removed = False
+    for kind, values in records:
+        if kind == "+":
+            row = met(rules, row, values)
+        elif kind == "-":
+            row, removed = None, True
+    if row is None:
+        return ("-" if removed else "-U"), {}
+    return ("=" if removed else "+"), row
+
+
+def row_of(rules: Rules, columns: Sequence[Any], flushes: Sequence[Flush], key: Key) -> Values | None:
     """`columns`: those that are no part of the key."""
     row: Values | None = None
-    for flush in flushes:
-        if key not in flush.records:
-            continue
-        kind, values = flush.records[key]
-        nothing = {column.id: None for column in columns}
-        if kind == "-":
+    nothing = {column.id: None for column in columns}
+    for kind, values in records_of(rules, flushes, key):
+        if kind == "-" or (kind == "-U" and rules.engine == "deduplicate"):
             row = None
         elif kind == "=":
             row = (row or nothing) | {id: value for id, value in values.items() if id in nothing}
-        else:
-            row = met(engine, row, {column.id: values.get(column.id, column.initial) for column in columns})
+        elif kind == "+":
+            row = met(rules, row, {column.id: values.get(column.id, column.initial) for column in columns})
     return row
 
 
-def met(engine: str, row: Values | None, new: Values) -> Values:
-    if engine == "first-row":
+def records_of(rules: Rules, flushes: Sequence[Flush], key: Key) -> list[Record]:
+    return sorted((flush.records[key] for flush in flushes if key in flush.records), key=rules.place)
+
+
+def met(rules: Rules, row: Values | None, new: Values) -> Values:
+    if rules.engine == "first-row":
         return new if row is None else row
-    if engine == "partial-update" and row is not None:
+    if rules.engine == "partial-update" and row is not None:
         return row | {id: value for id, value in new.items() if value is not None}
     return new
 
@@ -64,86 +106,128 @@ class FlushMerge:
     conflict: bool = False
 
 
+Sides = tuple[Sequence[Sequence[Flush]], Sequence[Flush], Sequence[Flush]]
+"""Bases, ours and theirs."""
+
+
 def merge_flushes(
-    engine: str,
+    rules: Rules,
     columns: Sequence[Any],
-    sides: tuple[Sequence[Flush], Sequence[Flush], Sequence[Flush]],
+    sides: Sides,
     overwrote: tuple[bool, bool],
     resolve: str | None,
-    number: int,
+    id: tuple[int, Any],
 ) -> FlushMerge:
-    """`sides`: base, ours, theirs. `overwrote`: whether ours, and theirs, replaced the whole table since the base."""
-    base, ours, theirs = sides
-    merged = merged_list(base, ours, theirs, theirs_overwrote=overwrote[1])
-    if [f.id for f in merged] == [f.id for f in ours]:
+    """One partition. `overwrote`: whether ours, and theirs, replaced all of it since the base. `id`: of the decided."""
+    bases, ours, theirs = sides
+    merged = merged_list(sides, theirs_overwrote=overwrote[1])
+    if ids(merged) == ids(ours):
         return FlushMerge(tuple(ours), changed=False)
-    known = {f.id for f in base}
-    mine, other = ({f.id for f in side} for side in (ours, theirs))
-    both = [f for f in base if f.id in mine | other] + [f for f in theirs if f.id in mine - known]
-    new = [f for f in (*ours, *theirs) if f.id not in {g.id for g in both}]
-    touched = [f for f in theirs if f.id not in {g.id for g in both}]
-    decided: dict[Key, tuple[str, Values]] = {}
+    common = set.intersection(*(set(ids(base)) for base in bases))
+    alike = [as_both_have_it(base, ours, theirs) for base in bases]
+    new = [f for f in (*ours, *theirs) if (f.id in ids(ours)) != (f.id in ids(theirs)) and f.id not in common]
+    decided: dict[Key, Record] = {}
     conflict = False
-    for key in all_keys(base, ours, theirs):
-        was, here, there, all_say = (row_of(engine, columns, side, key) for side in (both, ours, theirs, merged))
-        removed = any(f.records.get(key, ("",))[0] == "-" for f in new)
+    for key in all_keys(*bases, ours, theirs):
+        was = [row_of(rules, columns, base, key) for base in alike]
+        here, there, all_say = (row_of(rules, columns, side, key) for side in (ours, theirs, merged))
+        last = [(records_of(rules, side, key) or [None])[-1] for side in (ours, theirs, merged)]
+        case = Case(rules, was, here, there, all_say, [rules.place(record) for record in last])
+        case.removed = any(f.records.get(key, ("",))[0] == "-" for f in new)
         if overwrote[1]:
             found = there
-        elif overwrote[0] and was is not None and any(key in f.records for f in touched):
+        elif overwrote[0] and any(row is not None for row in was) and any(key in f.records for f in new if f in theirs):
             found = here  # A4, A5: what theirs did to a row that ours overwrote
         else:
-            found = decide(engine, was, here, there, all_say, removed=removed, resolve=resolve)
+            found = case.decide(resolve)
         if found is CONFLICT:
             conflict = True
         elif found != all_say:
-            decided[key] = record(engine, found, all_say)
-    extra = (Flush(number, decided),) if decided else ()
+            decided[key] = record(rules, found, all_say, last[2])
+    extra = (Flush(id, decided, id[1]),) if decided else ()
     return FlushMerge((*merged, *extra), changed=True, conflict=conflict)
 
 
-def merged_list(
-    base: Sequence[Flush], ours: Sequence[Flush], theirs: Sequence[Flush], *, theirs_overwrote: bool
-) -> list[Flush]:
+def ids(flushes: Sequence[Flush]) -> list[tuple[int, Any]]:
+    return [flush.id for flush in flushes]
+
+
+def merged_list(sides: Sides, *, theirs_overwrote: bool) -> list[Flush]:
     """What theirs added comes after ours', what it removed goes; where ours did not move, theirs' list as it is."""
-    if [f.id for f in base] == [f.id for f in ours]:
+    bases, ours, theirs = sides
+    if len(bases) == 1 and ids(bases[0]) == ids(ours):
         return list(theirs)
-    known, here, there = ({f.id for f in side} for side in (base, ours, theirs))
+    known = set.intersection(*(set(ids(base)) for base in bases))
+    here, there = set(ids(ours)), set(ids(theirs))
     kept = [f for f in ours if f.id in there or (f.id not in known and not theirs_overwrote)]
     return kept + [f for f in theirs if f.id not in here and f.id not in known]
 
 
-def record(engine: str, found: Values | None, said: Values | None) -> tuple[str, Values]:
-    if found is None:
-        return "-", {}
-    if engine == "deduplicate":
+def as_both_have_it(base: Sequence[Flush], ours: Sequence[Flush], theirs: Sequence[Flush]) -> list[Flush]:
+    """The base as if what both heads did alike had been done before."""
+    mine, other, had = set(ids(ours)), set(ids(theirs)), set(ids(base))
+    return [f for f in base if f.id in mine | other] + [f for f in theirs if f.id in mine - had]
+
+
+def record(rules: Rules, found: Values | None, said: Values | None, last: Record | None) -> Record:
+    if found is None:  # what decides comes last, so it has the sequence of what would be last without it
+        return "-", {rules.sequence: last[1].get(rules.sequence)} if last and rules.sequence is not None else {}
+    if rules.engine == "deduplicate":
         return "+", found
     return "=", {id: value for id, value in found.items() if said is None or said[id] != value}
 
 
-def decide(
-    engine: str,
-    base: Values | None,
-    ours: Values | None,
-    theirs: Values | None,
-    merged: Values | None,
-    *,
-    removed: bool,
-    resolve: str | None,
-) -> Any:
-    if engine == "first-row":
-        return theirs if ours == base else ours
-    if engine == "deduplicate" or (base is not None and (ours is None) != (theirs is None)):
-        return net(base, ours, theirs, resolve)
-    if ours is None and theirs is None:
-        return None if removed else merged
-    ids = (ours or theirs or {}).keys()
-    fields = {id: net((base or {}).get(id), (ours or {}).get(id), (theirs or {}).get(id), resolve) for id in ids}
-    return CONFLICT if CONFLICT in fields.values() else fields
+@dataclass
+class Case:
+    """One key on all sides. `places`: where the sequence puts the last record of ours, theirs and the merged list."""
+
+    rules: Rules
+    bases: list[Values | None]
+    ours: Values | None
+    theirs: Values | None
+    merged: Values | None
+    places: list[tuple[bool, int]]
+    removed: bool = False
+
+    def decide(self, resolve: str | None) -> Any:
+        bases, ours, theirs = self.bases, self.ours, self.theirs
+        if self.rules.engine == "first-row":
+            return net(bases, ours, theirs, "OURS")
+        if self.rules.sequence is not None:
+            return self.by_sequence(resolve)
+        apart = len({base is None for base in bases}) > 1
+        lacking = bases[0] is not None or apart
+        if self.rules.engine == "deduplicate" or (lacking and (ours is None) != (theirs is None)):
+            return net(bases, ours, theirs, resolve)
+        if ours is None and theirs is None:
+            return None if self.removed else self.merged
+        fields = {
+            id: net([(base or {}).get(id) for base in bases], (ours or {}).get(id), (theirs or {}).get(id), resolve)
+            for id in (ours or theirs or {})
+        }
+        return CONFLICT if CONFLICT in fields.values() else fields
+
+    def by_sequence(self, resolve: str | None) -> Any:
+        """The larger sequence wins; a row that is behind what is there cannot be decided for."""
+        here, there, all_say = self.places
+        found = net(self.bases, self.ours, self.theirs, None)
+        takes = found is not CONFLICT and found == self.theirs and found != self.ours
+        if found is CONFLICT and here != there:
+            takes = there > here
+            found = self.theirs if takes else self.ours
+        elif found is CONFLICT and resolve:
+            takes = resolve == "THEIRS"
+            found = self.theirs if takes else self.ours
+        behind = all_say > (there if takes else here)
+        present = (self.theirs if takes else self.ours) is not None
+        return self.merged if behind and present else found
 
 
-def net(base: Any, ours: Any, theirs: Any, resolve: str | None) -> Any:
-    if ours == theirs or theirs == base:
+def net(bases: Sequence[Any], ours: Any, theirs: Any, resolve: str | None) -> Any:
+    """Where bases disagree, both sides changed it."""
+    disagree = any(base != bases[0] for base in bases)
+    if ours == theirs or (theirs == bases[0] and not disagree):
         return ours
-    if ours == base:
+    if ours == bases[0] and not disagree:
         return theirs
     return {None: CONFLICT, "OURS": ours, "THEIRS": theirs}[resolve]

@@ -20,10 +20,18 @@ assigns = st.one_of(
 )
 
 
+partitions = st.tuples(st.just("p"), st.integers(0, 1))
+kinds = st.sampled_from(["+I", "+U", "-D", "-D", "-U"])
+
+
 @st.composite
-def rows_of(draw: st.DrawFn, most: int = 3) -> tuple[tuple[str, ...], tuple[tuple, ...]]:
-    named = ("k", *draw(st.sampled_from([("a",), ("b",), ("a", "b"), ("a", "b"), ("a", "b"), ("a", "c")])))
-    row = st.tuples(small, *(values for _ in named[1:]))
+def rows_of(
+    draw: st.DrawFn, most: int = 3, *, partition: bool = True, kind: bool = False
+) -> tuple[tuple[str, ...], tuple[tuple, ...]]:
+    fields = draw(st.sampled_from([("a",), ("b",), ("a", "b"), ("a", "b"), ("a", "b"), ("a", "c")]))
+    named = ("k", *fields, *(("p",) if partition else ()), *((s.KIND,) if kind else ()))
+    of_labels = {"k": small, "p": st.integers(0, 1), s.KIND: kinds}
+    row = st.tuples(*(of_labels.get(label, values) for label in named))
     return named, tuple(draw(st.lists(row, min_size=1, max_size=most)))
 
 
@@ -33,8 +41,14 @@ def upserts(draw: st.DrawFn) -> s.Statement:
 
 
 @st.composite
+def records(draw: st.DrawFn) -> s.Statement:
+    return s.Insert("d.t", *draw(rows_of(kind=True)))
+
+
+@st.composite
 def overwrites(draw: st.DrawFn) -> s.Statement:
-    return s.Overwrite("d.t", None, *draw(rows_of(2)))
+    partition = draw(st.none() | partitions)
+    return s.Overwrite("d.t", partition, *draw(rows_of(2, partition=partition is None)))
 
 
 columns = st.one_of(
@@ -44,11 +58,13 @@ columns = st.one_of(
     st.builds(s.Widen, TABLE, st.sampled_from(["a", "k"]), st.just("BIGINT")),
 )
 MIX = [
-    (10, upserts()),
+    (8, upserts()),
+    (4, records()),
     (5, st.builds(s.Update, TABLE, st.lists(assigns, min_size=1, max_size=1).map(tuple), wheres)),
     (4, st.builds(s.Delete, TABLE, wheres)),
     (1, overwrites()),
-    (1, st.builds(s.Truncate, TABLE)),
+    (1, st.builds(s.Truncate, TABLE, st.none() | partitions)),
+    (1, st.builds(s.DropPartition, TABLE, partitions)),
     (2, st.builds(s.Rewrite, TABLE)),
     (1, columns),
     (1, st.builds(s.RestoreTable, TABLE, back)),
@@ -64,13 +80,13 @@ statements = st.sampled_from([kind for weight, kind in MIX for _ in range(weight
 
 @st.composite
 def beginnings(draw: st.DrawFn) -> list[Step]:
-    specs = (s.ColumnSpec("k", "INT", not_null=True), s.ColumnSpec("a", "INT"), s.ColumnSpec("b", "INT"))
+    specs = tuple(s.ColumnSpec(label, "INT", not_null=label in ("k", "p")) for label in ("k", "a", "b", "p"))
+    primary, partitioned_by = draw(st.sampled_from([(("k",), None), (("k", "p"), None), (("k", "p"), "p")]))
+    row = st.tuples(small, values, values, st.integers(0, 1))
     found = [
         s.CreateDatabase("d"),
-        s.CreateKeyed("d.t", specs, "k", draw(st.sampled_from(list(s.ENGINES)))),
-        s.Insert(
-            "d.t", ("k", "a", "b"), tuple(draw(st.lists(st.tuples(small, values, values), max_size=3)) or [(0, 0, 0)])
-        ),
+        s.CreateKeyed("d.t", specs, primary, draw(st.sampled_from(list(s.ENGINES))), partitioned_by),
+        s.Insert("d.t", ("k", "a", "b", "p"), tuple(draw(st.lists(row, min_size=1, max_size=3)))),
         s.CreateBranch("dev", "main"),
         s.CreateBranch("exp", "main"),
     ]
@@ -79,9 +95,20 @@ def beginnings(draw: st.DrawFn) -> list[Step]:
 
 # (Nobody learns much from a branch that is merged into itself.)
 steps = st.tuples(branches, statements).filter(lambda step: getattr(step[1], "theirs", None) != step[0])
+sides = st.sampled_from([None, "OURS", "THEIRS"])
+
+
+@st.composite
+def crossings(draw: st.DrawFn) -> list[Step]:
+    """Both branches change, and each takes the other as it was before: from now on they have two bases."""
+    changes = st.one_of(upserts(), records(), st.builds(s.Delete, TABLE, wheres))
+    found: list[Step] = [(branch, draw(changes)) for branch in ("main", "dev") for _ in range(draw(st.integers(1, 2)))]
+    return [*found, ("main", s.Merge("dev", draw(sides))), ("dev", s.Merge("main@-1", draw(sides)))]
+
 
 histories = st.builds(
-    lambda beginning, steps: beginning + steps,
+    lambda beginning, crossing, steps: beginning + crossing + steps,
     beginnings(),
+    st.just([]) | crossings(),
     st.lists(steps, min_size=6, max_size=20),
 )

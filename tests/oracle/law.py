@@ -1,4 +1,4 @@
-"""LAW.md for append tables, as plain code over full states: read it page in hand, rule by rule.
+"""LAW.md as plain code over full states: read it page in hand, rule by rule. Rows of keyed tables are in `keyed.py`.
 
 `merge(bases, ours, theirs)` replays on ours what theirs did since the base. It gives the merged state, or the conflicts
 as pairs of (object, rule). There are several bases only after a criss-cross: what they disagree on counts as changed on
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import keyed
-from .state import Column, Database, Row, Setting, State, Table, Test, Write
+from .state import Column, Database, Row, Scope, Setting, State, Table, Test, Write
 
 WIDER = {
     "SMALLINT": {"INT", "BIGINT", "DOUBLE"},
@@ -56,7 +56,7 @@ def merge(
         merge_database(id, bases, ours, theirs, merged, how)
     for id in {**ours.tables, **theirs.tables}:
         merge_existence(id, bases, ours, theirs, merged, how, aliases)
-    check_parents(bases, ours, theirs, merged)
+    check_parents(ours, theirs, merged, how)
     check_names(merged)
     return merged
 
@@ -123,7 +123,7 @@ def merge_properties(bases: list[dict], ours: dict, theirs: dict) -> tuple[dict,
     return merged, twice
 
 
-def check_parents(bases: list[State], ours: State, theirs: State, merged: Merged) -> None:
+def check_parents(ours: State, theirs: State, merged: Merged, how: How) -> None:
     """LAW.md, "Names and existence": a table cannot stay in a database that is gone."""
     for id, table in list(merged.state.tables.items()):
         if table.database in merged.state.databases:
@@ -133,6 +133,8 @@ def check_parents(bases: list[State], ours: State, theirs: State, merged: Merged
                 del merged.state.tables[id]
             else:
                 merged.conflicts.add((ours.databases[table.database].name, "drop-with-tables"))
+        elif how.resolve:
+            raise Undecided("a table whose database ours dropped")
         else:  # ours dropped it: any change to a table in it conflicts
             merged.conflicts.add((theirs.full_name(id), "drop"))
 
@@ -212,7 +214,7 @@ def unchanged(bases: list[Table], head: Table, detect: str, dead: bool = False) 
         rows = {row.origin: row.version if detect == "file" else row.shown(head.columns) for row in table.alive}
         rows |= {row.origin: None for row in table.rows.values() if dead and not row.alive}
         if table.key:
-            rows = [flush.id for flush in table.flushes]
+            rows = {flush.id for flush in table.flushes}  # their order alone is no change
         columns = {column.id: column for column in table.columns}
         return table.database, table.name, columns, table.properties, table.partitions, rows
 
@@ -266,7 +268,7 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
             key: (kind, {ids.get(id, id): value for id, value in values.items()})
             for key, (kind, values) in old.records.items()
         }
-        return replace(old, records=records)
+        return replace(old, records=records, types={ids.get(id, id): type_ for id, type_ in old.types.items()})
 
     rows = {origin: row(old) for origin, old in table.rows.items()}
     flushes = tuple(map(flush, table.flushes))
@@ -387,31 +389,49 @@ class TableMerge:
     # --- rows --------------------------------------------------------------------------------------------------------
 
     def merge_keys(self, table: Table) -> None:
-        """LAW.md, "Keyed tables"."""
-        if len(self.bases) > 1:
-            raise Undecided("a criss-cross of keyed tables")
-        base = self.bases[0].flushes
-        known = {flush.id for flush in base} | self.bases[0].gone.keys()
-        # What both got since, and one took away again, counts as if it had been there before.
-        base += tuple(f for f in self.theirs.flushes if f.id not in known and f.id in self.ours.gone)
-        base += tuple(f for f in self.ours.flushes if f.id not in known and f.id in self.theirs.gone)
-        sides = (base, self.ours.flushes, self.theirs.flushes)
-        overwrote = (self.overwrote(self.ours), self.overwrote(self.theirs))
+        """LAW.md, "Keyed tables". Partitions share no key, so each is merged for itself."""
+        if all(set(keyed.ids(base.flushes)) == set(keyed.ids(self.theirs.flushes)) for base in self.bases):
+            return
+        bases = [self.with_alike(base.flushes) for base in self.bases]
+        sides = [*bases, self.ours.flushes, self.theirs.flushes]
+        scopes = self.overwrote(self.ours), self.overwrote(self.theirs)
         number = next(self.how.numbers)
-        found = keyed.merge_flushes(table.engine, table.fields, sides, overwrote, self.how.resolve, number)
-        self.theirs_changed |= found.changed
-        table.flushes = found.flushes
+        flushes: list[keyed.Flush] = []
+        for partition in sorted({flush.partition for side in sides for flush in side}, key=repr):
+            inside = [tuple(f for f in side if f.partition == partition) for side in sides]
+            found = keyed.merge_flushes(
+                table.rules,
+                table.fields,
+                (inside[:-2], *inside[-2:]),
+                tuple(any(scope.covers(partition) for scope in side) for side in scopes),
+                self.how.resolve,
+                (number, partition),
+            )
+            self.theirs_changed |= found.changed
+            flushes += found.flushes
+            if found.conflict:
+                self.conflicts.add("key")
+        table.flushes = tuple(flushes)
+        self.check_types(table, [flush.types for flush in flushes])
         there = {flush.id for flush in table.flushes}
         table.gone = self.theirs.gone | self.ours.gone
         table.gone |= {f.id: table.gone.get(f.id) for f in self.ours.flushes if f.id not in there}
-        if found.conflict:
-            self.conflicts.add("key")
 
-    def overwrote(self, side: Table) -> bool:
-        """An overwrite since the base that stays: it took a flush of the base away, or wrote one that is there."""
-        known, there = ({flush.id for flush in table.flushes} for table in (self.bases[0], side))
-        gone = any(side.gone.get(id) is not None and id not in self.bases[0].gone for id in known - there)
-        return gone or any(flush.overwrites and flush.id not in known for flush in side.flushes)
+    def with_alike(self, base: tuple[keyed.Flush, ...]) -> tuple[keyed.Flush, ...]:
+        """What both got since, and one took away again, counts as if it had been there before."""
+        known = {flush.id for base in self.bases for flush in base.flushes}
+        known |= {id for base in self.bases for id in base.gone}
+        base += tuple(f for f in self.theirs.flushes if f.id not in known and f.id in self.ours.gone)
+        return base + tuple(f for f in self.ours.flushes if f.id not in known and f.id in self.theirs.gone)
+
+    def overwrote(self, side: Table) -> set[Scope]:
+        """Overwrites since the bases that stay: they took a flush of a base away, or wrote one that is there."""
+        known = {flush.id for base in self.bases for flush in base.flushes}
+        before = {id for base in self.bases for id in base.gone}
+        there = {flush.id for flush in side.flushes}
+        gone = {side.gone.get(id) for id in known - there - before}
+        wrote = {flush.overwrites for flush in side.flushes if flush.id not in known}
+        return {scope for scope in gone | wrote if scope is not None}
 
     def merge_rows(self, table: Table) -> None:
         if table.key:
@@ -435,9 +455,14 @@ class TableMerge:
             elif lacking:
                 self.conflict("A6.3")
 
-        for column in table.columns:  # a RESTORE or REVERT undid a widening, and rows are there of the wider type
-            written = {row.types.get(column.id, column.type) for row in table.alive}
-            if any(column.type not in {type_, *WIDER[type_]} for type_ in written):
+        self.check_types(table, [row.types for row in table.alive])
+
+    def check_types(self, table: Table, written: list[dict[int, str]]) -> None:
+        """A RESTORE or REVERT undid a widening, or a cherry-pick left it out, and rows are there of the wider type."""
+        for column in table.columns:
+            if any(
+                column.type not in {type_, *WIDER[type_]} for type_ in {t.get(column.id, column.type) for t in written}
+            ):
                 if self.how.resolve:
                     raise Undecided("rows wider than their column")
                 self.conflict("A6.1")

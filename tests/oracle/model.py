@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from . import law
 from . import statements as s
-from .keyed import Flush, met
+from .keyed import KINDS, Flush, reduced
 from .state import Column, Database, Row, Scope, Setting, State, Table, Test, Write, same
 
 WIDER = {"SMALLINT": ["INT", "BIGINT", "DOUBLE"], "INT": ["BIGINT", "DOUBLE"], "BIGINT": [], "DOUBLE": []}
@@ -264,9 +264,9 @@ class Statements:
         self.state.tables[next(self.numbers)] = table
 
     def create_keyed(self, statement: s.CreateKeyed) -> None:
-        self.create_table(s.CreateTable(statement.table, statement.columns))
+        self.create_table(s.CreateTable(statement.table, statement.columns, statement.partitioned_by))
         table = self.table(statement.table)
-        table.key = (self.column(table, statement.label).id,)
+        table.key = tuple(self.column(table, label).id for label in statement.primary)
         table.properties = dict(s.ENGINES[statement.engine])
         table.created = table.copy()
 
@@ -308,13 +308,21 @@ class Statements:
         column = self.column(table, statement.label)
         if len(table.columns) == 1 or column.id == table.partitioned_by or column.id in table.key:
             raise Refusal("the last column, a partition column, or part of the key")
+        self.refuse_sequence(table, column)
         table.columns.remove(column)
 
     def rename_column(self, statement: s.RenameColumn) -> None:
         table = self.table(statement.table)
         column = self.column(table, statement.label)
         self.free_column(table, statement.new, but=column)
+        if statement.new != column.label:
+            self.refuse_sequence(table, column)
         self.put(table, replace(column, label=statement.new))
+
+    @staticmethod
+    def refuse_sequence(table: Table, column: Column) -> None:
+        if column.id == table.rules.sequence:
+            raise Refusal("an option names it")
 
     def widen(self, statement: s.Widen) -> None:
         table = self.table(statement.table)
@@ -351,6 +359,11 @@ class Statements:
 
     def write_rows(self, table: Table, write: Write, labels, rows, given: dict[int, int | None] | None = None) -> None:
         """`given` are the values of a static PARTITION clause."""
+        kinds = ["+I"] * len(rows)
+        if table.key and s.KIND in labels:
+            at = labels.index(s.KIND)
+            kinds = [row[at] for row in rows]
+            labels, rows = (*labels[:at], *labels[at + 1 :]), [(*row[:at], *row[at + 1 :]) for row in rows]
         named = [self.column(table, label) for label in labels]
         made: list[Row] = []
         if len(set(named)) < len(named) or any(column.id in (given or {}) for column in named):
@@ -367,17 +380,18 @@ class Statements:
             else:
                 self.place(table, row)
         if table.key:
-            self.flush(table, write, made)
+            self.flush(table, write, made, kinds)
 
-    def flush(self, table: Table, write: Write, rows: list[Row]) -> None:
-        """One more flush; rows of one key meet in it first."""
-        records: dict[tuple, tuple] = {}
-        for row in rows:
+    def flush(self, table: Table, write: Write, rows: list[Row], kinds: list[str]) -> None:
+        """One more flush a partition; rows of one key meet in it first."""
+        records: dict[tuple, list] = {}
+        for row, kind in zip(rows, kinds, strict=True):
+            if kind not in KINDS or (kind in ("-U", "-D") and not table.rules.takes_retracts):
+                raise Refusal(f"kind {kind}")
             key = tuple(row.values[id] for id in table.key)
-            before = records.get(key, ("+", None))[1]
-            records[key] = ("+", met(table.engine, before, {c.id: row.values[c.id] for c in table.fields}))
-        if records:
-            table.flushes += (Flush(write.id, records, write.kind == "overwrite"),)
+            values = {column.id: row.values[column.id] for column in table.fields}
+            records.setdefault(key, []).append((KINDS[kind], values))
+        self.mark(table, write, {key: reduced(table.rules, found) for key, found in records.items()})
 
     @staticmethod
     def check_nulls(table: Table, row: Row) -> None:
@@ -402,9 +416,10 @@ class Statements:
     def clear(self, table: Table, write: Write) -> bool:
         """Kills what is in the scope, and what a DELETE killed once more: the last statement gives the class."""
         if table.key:
-            table.gone |= {flush.id: write.id for flush in table.flushes}
-            emptied, table.flushes = bool(table.flushes), ()
-            return emptied
+            inside = [flush for flush in table.flushes if write.scope.covers(flush.partition)]
+            table.gone |= {flush.id: write.scope for flush in inside}
+            table.flushes = tuple(flush for flush in table.flushes if flush not in inside)
+            return bool(inside)
         inside = [row for row in table.rows.values() if write.scope.holds(row)]
         killed = [row for row in inside if row.alive or row.write.kind != "overwrite"]
         table.rows |= {row.origin: row.killed(write) for row in killed}
@@ -429,9 +444,9 @@ class Statements:
         table = self.table(statement.table)
         write = Write(next(self.numbers), "delete", where=self.tests(table, statement.where))
         if table.key:
-            if table.engine == "first-row":
+            if not table.rules.takes_retracts:
                 raise Refusal("first-row keeps what it has")
-            self.mark(table, write, {row.origin: ("-", {}) for row in table.alive if write.matches(row)})
+            self.mark(table, write, {row.origin: ("-", row.values) for row in table.alive if write.matches(row)})
             return
         for row in table.alive:
             if write.matches(row):
@@ -473,7 +488,7 @@ class Statements:
         self.write_rows(table, Write(number, "insert"), ("k", "a"), rows)
 
     def update_keys(self, table: Table, write: Write) -> None:
-        if table.engine == "first-row" or any(setting.column.id in table.key for setting in write.sets):
+        if table.rules.engine == "first-row" or any(setting.column.id in table.key for setting in write.sets):
             raise Refusal("a key, or first-row")
         found = {}
         for row in table.alive:
@@ -481,13 +496,16 @@ class Statements:
                 sets = {setting.column.id: setting.of(row) for setting in write.sets}
                 self.check_nulls(table, replace(row, values=row.values | sets))
                 whole = {column.id: row.read(column) for column in table.fields} | sets
-                found[row.origin] = ("+", whole) if table.engine == "deduplicate" else ("=", sets)
+                found[row.origin] = ("+", whole) if table.rules.engine == "deduplicate" else ("=", sets)
         self.mark(table, write, found)
 
     @staticmethod
     def mark(table: Table, write: Write, records: dict) -> None:
-        if records:
-            table.flushes += (Flush(write.id, records),)
+        overwrites = write.scope if write.kind == "overwrite" else None
+        types = {column.id: column.type for column in table.columns}
+        for partition in sorted({table.partition_of(key) for key in records}, key=repr):
+            inside = {key: record for key, record in records.items() if table.partition_of(key) == partition}
+            table.flushes += (Flush((write.id, partition), inside, partition, overwrites, types),)
 
     def rewrite(self, statement: s.Rewrite) -> bool:
         self.table(statement.table)

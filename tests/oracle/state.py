@@ -7,7 +7,7 @@ all its versions (`before`) and the statement that wrote each, so a "file" is th
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .keyed import Flush, all_keys, row_of
+from .keyed import Flush, Rules, all_keys, row_of
 
 Value = int | None
 
@@ -32,7 +32,10 @@ class Scope:
     value: Value = None
 
     def holds(self, row: "Row") -> bool:
-        return self.partition is None or row.values.get(self.partition) == self.value
+        return self.covers(row.values.get(self.partition))
+
+    def covers(self, partition: Value) -> bool:
+        return self.partition is None or partition == self.value
 
 
 @dataclass(frozen=True)
@@ -147,11 +150,18 @@ class Table:
     created: "Table | None" = None  # as it was born, without rows
     key: tuple[int, ...] = ()  # ids of columns; a table with a key has flushes and no rows of its own
     flushes: tuple[Flush, ...] = ()
-    gone: dict[int, int | None] = field(default_factory=dict)  # flush -> the overwrite that took it away, if one did
+    gone: dict[tuple[int, Value], Scope | None] = field(default_factory=dict)  # flush -> what took it away, if known
 
     @property
-    def engine(self) -> str:
-        return self.properties.get("merge-engine", "deduplicate")
+    def rules(self) -> Rules:
+        """How its records meet. (Sequence fields are never renamed.)"""
+        label = self.properties.get("sequence.field")
+        sequence = next((column.id for column in self.columns if column.label == label), None)
+        return Rules(self.properties.get("merge-engine", "deduplicate"), sequence)
+
+    def partition_of(self, key: tuple[Value, ...]) -> Value:
+        """Partition columns are part of the key."""
+        return None if self.partitioned_by is None else key[self.key.index(self.partitioned_by)]
 
     @property
     def fields(self) -> list[Column]:
@@ -160,7 +170,7 @@ class Table:
     @property
     def alive(self) -> list[Row]:
         if self.key:
-            found = ((key, row_of(self.engine, self.fields, self.flushes, key)) for key in all_keys(self.flushes))
+            found = ((key, row_of(self.rules, self.fields, self.flushes, key)) for key in all_keys(self.flushes))
             return [
                 Row(key, Write(0, "insert"), dict(zip(self.key, key, strict=True)) | values)
                 for key, values in found

@@ -1,21 +1,24 @@
 """The statements that the oracle speaks: a small part of the SQL, as records with their text.
 
 `parse(text)` reads what `statement.sql` wrote, so that cases and shrunk histories are plain SQL.
-Values are small integers or NULL. A predicate is a conjunction of comparisons of a column with a literal.
+Values are small integers or NULL, and in a column `_kind` the kinds of records. A predicate is a conjunction of
+comparisons of a column with a literal.
 """
 
 import re
 from dataclasses import dataclass, fields
 
 Value = int | None
+KIND = "_kind"
 
 
-def literal(value: Value) -> str:
-    return "NULL" if value is None else str(value)
+def literal(value: Value | str) -> str:
+    return f"'{value}'" if isinstance(value, str) else "NULL" if value is None else str(value)
 
 
-def value_of(text: str) -> Value:
-    return None if text.strip().upper() == "NULL" else int(text)
+def value_of(text: str) -> Value | str:
+    text = text.strip()
+    return text.strip("'") if text.startswith("'") else None if text.upper() == "NULL" else int(text)
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class UnsetDatabaseProperty(Statement):
 
 ENGINES = {
     "deduplicate": {"merge-engine": "deduplicate"},
+    "sequence": {"merge-engine": "deduplicate", "sequence.field": "b"},
     "first-row": {"merge-engine": "first-row"},
     "partial-update": {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
 }
@@ -118,13 +122,12 @@ ENGINES = {
 
 @dataclass(frozen=True, repr=False)
 class CreateKeyed(Statement):
-    """A table whose first column is its primary key."""
-
     table: str
     columns: tuple[ColumnSpec, ...]
-    label: str
+    primary: tuple[str, ...]
     engine: str
-    FORM = "CREATE TABLE {table} ({columns}, PRIMARY KEY ({label})) TBLPROPERTIES ({engine})"
+    partitioned_by: str | None = None
+    FORM = "CREATE TABLE {table} ({columns}, PRIMARY KEY ({primary})) {partitioned_by} TBLPROPERTIES ({engine})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -363,12 +366,12 @@ def written(name: str, value: object) -> str:
         case "cascade", _:
             return "CASCADE"
         case "engine", _:
-            return ", ".join(f"'{key}' = '{word}'" for key, word in ENGINES[value].items())
+            return properties(value)
         case "column", _:
             return value.sql
         case "columns" | "sets", _:
             return ", ".join(part.sql for part in value)
-        case "labels", _:
+        case "labels" | "primary", _:
             return ", ".join(value)
         case "rows", _:
             return ", ".join(f"({', '.join(map(literal, row))})" for row in value)
@@ -385,6 +388,14 @@ def written(name: str, value: object) -> str:
         case "detect", _:
             return f"WITH (detect = '{value}')"
     return str(value)
+
+
+def properties(engine: str) -> str:
+    return ", ".join(f"'{key}' = '{word}'" for key, word in ENGINES[engine].items())
+
+
+def _engine(text: str) -> str:
+    return next(engine for engine in ENGINES if properties(engine) == text)
 
 
 def _word(text: str) -> str:
@@ -427,7 +438,8 @@ FIELDS = {
     "cascade": (r"(?P<cascade>CASCADE)?", bool),
     "columns": (r"(?P<columns>.*?)", lambda text: tuple(map(_column, text.split(", ")))),
     "column": (r"(?P<column>.*)", _column),
-    "engine": (r"'merge-engine' = '(?P<engine>[\w-]+)'.*", _word),
+    "engine": (r"(?P<engine>'merge-engine'.*)", _engine),
+    "primary": (r"(?P<primary>[^)]*)", lambda text: tuple(text.split(", "))),
     "partitioned_by": (r"(?:PARTITIONED BY \((?P<partitioned_by>\w+)\))?", _word),
     "partition": (r"(?:PARTITION \((?P<partition>[^)]*)\))?", _partition),
     "labels": (r"(?P<labels>[^)]*)", lambda text: tuple(text.split(", "))),

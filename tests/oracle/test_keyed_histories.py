@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from .keyed_histories import histories
 from .law import Undecided
 from .pair import Pair, Step, agree
-from .statements import ENGINES
+from .statements import ENGINES, properties
 from .test_histories import EVERY_BRANCH, FUZZ
 
 
@@ -28,10 +28,9 @@ def test_model_and_lake_agree(history: list[Step]) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_script(engine: str) -> None:
-    properties = ", ".join(f"'{key}' = '{word}'" for key, word in ENGINES[engine].items())
     agree(f"""
         CREATE DATABASE d;
-        CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ({properties});
+        CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ({properties(engine)});
         INSERT INTO d.t (k, a, b) VALUES (1, 1, 1), (2, 2, 2), (1, NULL, 3);
         CREATE BRANCH dev FROM main;
         UPDATE d.t SET a = 5 WHERE k = 1;
@@ -62,3 +61,21 @@ def test_a_flush_that_ours_had_and_took_away_is_not_picked_again() -> None:
 
 def test_a_revert_takes_away_what_its_commit_brought_and_nothing_older() -> None:
     agree(BEGIN + "TRUNCATE TABLE d.t; INSERT INTO d.t (k, a, b) VALUES (3, 1, 1); USE BRANCH dev; REVERT main@5")
+
+
+def test_what_theirs_overwrote_is_theirs_whatever_the_order_of_flushes() -> None:
+    """A flush that both have stands elsewhere on theirs, so its neighbours are looked at."""
+    agree(f"""
+        CREATE DATABASE d;
+        CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ({properties("sequence")});
+        INSERT INTO d.t (k, a, b) VALUES (2, NULL, 1);
+        CREATE BRANCH exp FROM main;
+        INSERT INTO d.t (k, b) VALUES (1, 3);
+        INSERT INTO d.t (k, b) VALUES (0, 0);
+        USE BRANCH exp;
+        TRUNCATE TABLE d.t;
+        INSERT INTO d.t (k, a, b) VALUES (0, 1, NULL);
+        CHERRY PICK main@4;
+        USE BRANCH main;
+        MERGE BRANCH exp
+    """)

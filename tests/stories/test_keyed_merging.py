@@ -476,6 +476,42 @@ def test_not_null_beside_deletes(people):
     assert [(c.rule, c.column) for c in people.conflicts("dev")] == [("A6.3", "v")]
 
 
+def test_a_null_that_theirs_wrote_over_breaks_nothing(people):
+    told(people, "ALTER TABLE d.t ALTER COLUMN v SET NOT NULL")
+    told(people, "INSERT INTO d.t@dev VALUES (2, NULL, 5), (4, NULL, 4)", "INSERT INTO d.t@dev VALUES (2, 'B', 5)")
+    told(people, "DELETE FROM d.t@dev WHERE id = 4", "MERGE BRANCH dev")
+    assert rows(people, "d.t") == [(1, "a", 1), (2, "B", 5), (3, "c", 3)]
+
+
+@pytest.mark.parametrize(
+    ("side", "nullable", "expected"),
+    [
+        ("OURS", False, [(1, "a", 1), (2, "b", 2), (3, "C", 3)]),
+        ("THEIRS", True, [(1, "a", 1), (2, None, 2), (3, "C", 3), (5, None, 5)]),
+    ],
+)
+def test_rows_that_break_a_not_null_of_ours_resolve(people, side, nullable, expected):
+    told(people, "ALTER TABLE d.t ALTER COLUMN v SET NOT NULL")
+    told(people, "INSERT INTO d.t@dev VALUES (2, NULL, 2), (5, NULL, 5), (3, 'C', 3)")
+    with pytest.raises(MergeConflict):
+        told(people, "MERGE BRANCH dev")
+    told(people, f"MERGE BRANCH dev RESOLVE USING {side}")
+    assert people.table("d.t").schema.field("v").nullable is nullable
+    assert rows(people, "d.t") == expected
+    told(people, "OPTIMIZE d.t")
+    assert rows(people, "d.t") == expected
+
+
+@pytest.mark.parametrize("side", ["OURS", "THEIRS"])
+def test_a_not_null_of_theirs_gives_way_to_rows_of_ours(people, side):
+    told(people, "ALTER TABLE d.t@dev ALTER COLUMN v SET NOT NULL", "INSERT INTO d.t@dev VALUES (4, 'd', 4)")
+    told(people, "INSERT INTO d.t VALUES (5, NULL, 5)")
+    assert [(c.rule, c.column) for c in people.conflicts("dev")] == [("A6.3", "v")]
+    told(people, f"MERGE BRANCH dev RESOLVE USING {side}")
+    assert people.table("d.t").schema.field("v").nullable
+    assert rows(people, "d.t") == [(1, "a", 1), (2, "b", 2), (3, "c", 3), (4, "d", 4), (5, None, 5)]
+
+
 def test_set_rows_know_a_column_that_the_merge_unified(partial):
     told(partial, "ALTER TABLE d.t ADD COLUMN c INT", "INSERT INTO d.t (id, c) VALUES (2, 5)")
     told(partial, "ALTER TABLE d.t@dev ADD COLUMN q INT", "ALTER TABLE d.t@dev ADD COLUMN c INT")

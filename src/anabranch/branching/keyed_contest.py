@@ -19,7 +19,8 @@ class Contest:
 
     `fixed`: field -> keys of which one side's new flushes set the field or removed the key, so that what the merged
     flushes reduce to depends on their order. `removed`: keys that one of them removed. `discarded`: keys of the base
-    that ours overwrote, so that theirs' changes do not count.
+    that ours overwrote, so that theirs' changes do not count. `replaced`: keys in a scope that theirs overwrote, so
+    that ours' do not.
     """
 
     spec: EngineSpec
@@ -30,6 +31,7 @@ class Contest:
     fixed: Mapping[str, Mask]
     removed: Mask
     discarded: Mask
+    replaced: Mask
 
     def __len__(self) -> int:
         return len(self.merged.present)
@@ -41,8 +43,10 @@ def contest_of(
     ours: Sequence[int],
     theirs: Sequence[int],
     overwritten: Collection[int] = (),
+    replaced: Collection[int] = (),
 ) -> Contest:
-    """`ours`, `theirs`: the heads' lists. `overwritten`: flushes of theirs in a scope that ours overwrote."""
+    """`ours`, `theirs`: the heads' lists. `overwritten`: flushes of theirs in a scope that ours overwrote; `replaced`:
+    all flushes in a scope that theirs did."""
     bases = tuple(records.standing(base) for base in flushes.bases)
     new, every = flushes.added_ours | flushes.added_theirs, set(flushes.order)
     elsewhere = records.held_by(flushes.reordered)
@@ -63,4 +67,5 @@ def contest_of(
         fixed,
         removed,
         records.held_by(overwritten) & np.logical_or.reduce([base.present for base in bases]),
+        records.held_by(replaced),
     )

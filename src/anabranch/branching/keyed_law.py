@@ -15,7 +15,7 @@ is compared like any other. What is decided is written only where the merged flu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,7 +40,16 @@ class Verdict:
 
 def decide(contest: Contest, choice: Sides) -> Verdict:
     """By the table's engine; what conflicts goes to the side that was chosen for the key."""
-    return _ENGINES[contest.spec.engine](contest, choice)
+    verdict = _ENGINES[contest.spec.engine](contest, choice)
+    return _replaced(contest, verdict) if contest.replaced.any() else verdict
+
+
+def _replaced(contest: Contest, verdict: Verdict) -> Verdict:
+    """Theirs overwrote: what is there is theirs'."""
+    mask = contest.replaced
+    fields = {name: where(mask, contest.theirs.column(name), values) for name, values in verdict.fields.items()}
+    clashing = {name: found & ~mask for name, found in verdict.clashing.items()}
+    return Verdict(np.where(mask, contest.theirs.present, verdict.present), fields, verdict.clash & ~mask, clashing)
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,24 @@ def with_given(verdict: Verdict, given: Given) -> Verdict:
     fields = {name: where(takes, given.fields[name], values) for name, values in verdict.fields.items()}
     present = np.where(takes, ~given.deleted, verdict.present)
     return Verdict(present, fields, verdict.clash & ~takes, verdict.clashing)
+
+
+def with_required(
+    contest: Contest, verdict: Verdict, names: Iterable[str], firm: Collection[str]
+) -> tuple[Verdict, dict[str, str]]:
+    """What stands where these fields must not be NULL, and field -> side of those that rows lack all the same. Of a
+    `firm` field ours' rows stand instead, unless ours itself lacks it."""
+    lacking: dict[str, str] = {}
+    for name in names:
+        null = verdict.present & ~validity(verdict.fields[name])
+        mine = null & contest.ours.present & ~validity(contest.ours.column(name))
+        if name in firm and not mine.any():
+            fields = {n: where(null, contest.ours.column(n), values) for n, values in verdict.fields.items()}
+            present = np.where(null, contest.ours.present, verdict.present)
+            verdict = Verdict(present, fields, verdict.clash, verdict.clashing)
+        elif null.any():
+            lacking[name] = "ours" if mine.any() else "theirs"
+    return verdict, lacking
 
 
 @dataclass(frozen=True)

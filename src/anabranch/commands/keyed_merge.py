@@ -12,9 +12,9 @@ The cost follows the change. Nothing is written here but by `place_decided`, whe
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import cast
@@ -25,11 +25,11 @@ import pyarrow as pa
 from anabranch.branching.decided import decided_rows
 from anabranch.branching.flushes import FlushMerge, merge_flushes
 from anabranch.branching.keyed_contest import Contest, contest_of
-from anabranch.branching.keyed_law import decide, with_given
+from anabranch.branching.keyed_law import decide, with_given, with_required
 from anabranch.branching.keyed_rows import Records
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Replay
-from anabranch.branching.rows import Side
+from anabranch.branching.rows import Scope, Side
 from anabranch.commands.keyed_conflicts import GivenRows, conflicts_of
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.session import Session
@@ -38,7 +38,7 @@ from anabranch.engines.kinds import adding
 from anabranch.execution.key_index import read_columns
 from anabranch.execution.keyed_writer import keys_in, sorted_rows, write_keyed
 from anabranch.execution.plan import TableView
-from anabranch.execution.records import joined, places_of, rows_at
+from anabranch.execution.records import giving_null, joined, places_of, rows_at
 from anabranch.keyed.bounds import Bound
 from anabranch.keyed.key_columns import KeyColumns, concat
 from anabranch.keyed.keys import match, segment_starts, sort_indices
@@ -62,6 +62,17 @@ class Decided:
     conflicts: tuple[ConflictRecord, ...] = ()
     resolved: bool = False
     """Keys in conflict met rows that the user gave."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Field -> the side whose rows lack what the merged schema wants in it."""
+
+
+@dataclass(frozen=True)
+class Required:
+    """Fields that the merged schema wants in every row. `suspects`: field -> flushes with records that may lack it.
+    `firm`: fields for which theirs' rows are rather not taken."""
+
+    suspects: Mapping[str, Sequence[Part]] = field(default_factory=dict)
+    firm: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -85,8 +96,12 @@ class KeyedMerge:
     def flushes(self) -> FlushMerge:
         born = [slot for slot in self.mine.base.parts if all(slot not in base.parts for base in self.bases)]
         bases = [[*base.parts, *born] for base in self.bases]
-        covered = {slot for slot, part in self.parts.items() if any(s.covers(part) for s in self.other.scopes)}
+        covered = self._covered(self.other.scopes)
         return merge_flushes(bases, list(self.mine.head.parts), list(self.other.head.parts), covered)
+
+    def _covered(self, scopes: Sequence[Scope]) -> set[int]:
+        """Flushes of any side that lie in one of these scopes."""
+        return {slot for slot, part in self.parts.items() if any(scope.covers(part) for scope in scopes)}
 
     @property
     def news(self) -> bool:
@@ -101,13 +116,19 @@ class KeyedMerge:
     # --- contested keys -----------------------------------------------------------------------------------------------
 
     def decide(
-        self, schema: Schema, spec: EngineSpec, choice: Choice | None, given: GivenRows | None = None
+        self,
+        schema: Schema,
+        spec: EngineSpec,
+        choice: Choice | None,
+        given: GivenRows | None = None,
+        required: Required | None = None,
     ) -> Decided:
         """By the law; `choice` settles what conflicts, and `given` what the user has rows for."""
+        required = required or Required()
         ids = {part.schema_id for part in self.parts.values()}
         written = {id: self.session.catalog.schema(self.table_id, id) for id in ids}
         view = TableView(self.name, schema, self.mine.head, written, self.session.folder(self.table_id))
-        keys, partitions = self._contested(view, spec)
+        keys, partitions = self._contested(view, spec, required)
         if keys is None:
             return Decided()
         records = self._records(view, spec, keys, partitions)
@@ -116,12 +137,15 @@ class KeyedMerge:
         resolved = given is not None and bool(verdict.clash.any())
         if given is not None and resolved:
             verdict = with_given(verdict, given(records, contest, verdict.clash))
+        verdict, lacking = with_required(contest, verdict, required.suspects, required.firm)
         conflicts = conflicts_of(self.name, schema, records, contest, verdict)
         rows = decided_rows(records.keys, verdict, contest.merged, spec)
-        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts), resolved)
+        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts), resolved, lacking)
 
-    def _contested(self, view: TableView, spec: EngineSpec) -> tuple[KeyColumns | None, set[str | None]]:
-        """Keys that both sides touched, sorted and distinct, and the partitions in which they lie."""
+    def _contested(
+        self, view: TableView, spec: EngineSpec, required: Required
+    ) -> tuple[KeyColumns | None, set[str | None]]:
+        """Keys that both sides touched, or whose rows may lack something; sorted and distinct. And their partitions."""
         flushes = self.flushes
         ours, theirs = (self._standing(view, slots) for slots in (flushes.ours, flushes.theirs))
         mine = _distinct(view, spec, _meeting(ours, theirs))
@@ -130,9 +154,19 @@ class KeyedMerge:
         found = [] if mine is None or other is None else [other.take(match(mine, other)[0])]
         extra = _distinct(view, spec, [self.parts[slot] for slot in sorted(alone)])
         found += [] if extra is None else [extra]
+        for name, parts in required.suspects.items():
+            found += [self._lacking(view, spec, part, name) for part in parts]
         keys = _sorted(concat(found)) if found else None
         partitions = {self.parts[slot].partition for slot in (*flushes.theirs, *alone)}
+        partitions |= {part.partition for parts in required.suspects.values() for part in parts}
         return (keys if keys is not None and len(keys) else None), partitions
+
+    def _lacking(self, view: TableView, spec: EngineSpec, part: Part, name: str) -> KeyColumns:
+        """Keys of which the part has a record that gives NULL to a field."""
+        column = view.schema.physical(name)
+        stored = view.written[part.schema_id].stored_as(column) if column else None
+        null = giving_null(view.files, self.name, part, stored.physical if stored else None)
+        return keys_in(read_columns(view, part, spec.key), spec).take(null)
 
     def _standing(self, view: TableView, slots: Iterable[int]) -> list[_Span]:
         found = []
@@ -159,10 +193,10 @@ class KeyedMerge:
         return Records(len(keys), rows, owner, slots.astype(np.int64), spec)
 
     def _contest(self, records: Records) -> Contest:
-        flushes, scopes = self.flushes, self.mine.scopes
-        overwritten = [slot for slot in flushes.theirs if any(scope.covers(self.parts[slot]) for scope in scopes)]
+        flushes = self.flushes
+        overwritten = flushes.theirs & self._covered(self.mine.scopes)
         heads = (tuple(self.mine.head.parts), tuple(self.other.head.parts))
-        return contest_of(records, flushes, *heads, overwritten)
+        return contest_of(records, flushes, *heads, overwritten, self._covered(self.other.scopes))
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------

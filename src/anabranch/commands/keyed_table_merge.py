@@ -6,18 +6,18 @@ do not go together conflict before rows are looked at.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.schema_merge import newly_required
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
-from anabranch.commands.keyed_merge import KeyedMerge, as_replay
+from anabranch.commands.keyed_merge import Decided, KeyedMerge, Required, as_replay
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.engines import engine_spec
 from anabranch.execution.incoming import arrow_table
-from anabranch.execution.records import gives_null
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.part import bounds_of
+from anabranch.model.part import Part, bounds_of
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
@@ -53,41 +53,61 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     made.again = frozenset(merger.mine.head.parts)
     replay = as_replay(made.deltas)
     merger.name_aliases(made, replay)
-    made.conflicts += _missing_values(merger, made, replay)
     made.conflicts += merger.unreadable(made, replay)
     if not made.conflicts:
         given = merger.wishes.rows.get(merger.id)
         rows = None if given is None else resolutions(merger.name, made.schema, arrow_table(given.data, made.schema))
-        done = merge.decide(made.schema, engine_spec(made.schema, made.record.properties), merger.choice, rows)
+        required = _required(merger, made, replay)
+        spec = engine_spec(made.schema, made.record.properties)
+        done = merge.decide(made.schema, spec, merger.choice, rows, required)
         made.decided, made.resolved = done.rows, done.resolved
         made.conflicts += done.conflicts
+        _settle_lacking(merger, made, done, required)
     made.removed_rows = sum(merger.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
     merger.hide_schemas(made)
     merger.name_operations(made)
 
 
-def _missing_values(merger: TableMerger, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-    """A6.2 and A6.3: flushes whose records give NULL to a NOT NULL column of the merged schema. A column is read only
-    if the catalog's statistics do not rule that out."""
+def _required(merger: TableMerger, made: TableMerge, replay: Replay) -> Required:
+    """What A6.2 and A6.3 ask of merged rows: only flushes that the catalog's statistics do not rule out are read. Under
+    OURS a NOT NULL that ours has stays."""
     assert made.schema is not None
     assert merger.ours is not None
-    checked = [(part, "theirs") for parts in replay.placed.values() for part in parts]
-    if made.schema != merger.schema(merger.ours):
+    ours = merger.schema(merger.ours)
+    checked = [part for parts in replay.placed.values() for part in parts]
+    if made.schema != ours:
         removed = {slot for slots in replay.removed.values() for slot in slots}
-        checked += [(part, "ours") for slot, part in merger.mine.head.parts.items() if slot not in removed]
-    files = merger.session.folder(merger.id)
-    found: dict[tuple[str, str], ConflictRecord] = {}
-    for part, side in checked:
+        checked += [part for slot, part in merger.mine.head.parts.items() if slot not in removed]
+    suspects: dict[str, list[Part]] = {}
+    firm = set()
+    for part in checked:
         written = merger.written({part.slot: part})[part.schema_id]
         for column in newly_required(made.schema, written):
             stored = written.stored_as(column)
-            if stored is not None and (stats := bounds_of(part, stored.physical)) and stats.nulls == 0:
-                continue
-            if stored is not None and not gives_null(files, merger.name, part, stored.physical):
-                continue
-            rule = "A6.2" if stored is None else "A6.3"
-            words = ("NOT NULL", f"rows without '{column.label}'")
-            ours, theirs = words if side == "theirs" else words[::-1]
-            record = ConflictRecord(merger.name, "column", rule, ours, theirs, column=column.label)
-            found.setdefault((side, column.physical), record)
-    return list(found.values())
+            if stored is None or not (stats := bounds_of(part, stored.physical)) or stats.nulls:
+                suspects.setdefault(column.physical, []).append(part)
+            mine = ours.stored_as(column)
+            if merger.choice == "ours" and mine is not None and not mine.nullable:
+                firm.add(column.physical)
+    return Required(suspects, frozenset(firm))
+
+
+def _settle_lacking(merger: TableMerger, made: TableMerge, done: Decided, required: Required) -> None:
+    """Rows that break a NOT NULL conflict; if the user chose a side, the NOT NULL gives way."""
+    assert made.schema is not None
+    assert merger.ours is not None
+    assert merger.theirs is not None
+    lacking = [
+        (column, done.lacking[column.physical]) for column in made.schema.columns if column.physical in done.lacking
+    ]
+    if lacking and merger.choice is not None:
+        columns = tuple(replace(c, nullable=c.nullable or c.physical in done.lacking) for c in made.schema.columns)
+        made.relax(replace(made.schema, columns=columns), merger.schema(merger.ours), merger.schema(merger.theirs))
+        return
+    for column, side in lacking:
+        parts = required.suspects[column.physical]
+        held = [merger.written({part.slot: part})[part.schema_id].stored_as(column) for part in parts]
+        words = ("NOT NULL", f"rows without '{column.label}'")
+        ours, theirs = words if side == "theirs" else words[::-1]
+        rule = "A6.2" if None in held else "A6.3"
+        made.conflicts.append(ConflictRecord(merger.name, "column", rule, ours, theirs, column=column.label))

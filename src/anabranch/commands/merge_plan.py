@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,16 @@ class TableMerge:
             return False
         before = self.before
         return before is None or before.dropped or before.database_id != self.record.database_id
+
+    def relax(self, schema: Schema, *sides: Schema) -> None:
+        """The merged schema without the NOT NULL of columns that merged rows lack; it may be that of a side."""
+        assert self.record is not None
+        same = next((side for side in sides if replace(schema, id=side.id) == side), None)
+        self.schema, self.new_schema = same or schema, same is None
+        self.record = replace(self.record, schema_id=self.schema.id)
+        if not any(operation == "column" for operation, _ in self.operations):
+            self.operations.append(("column", {}))
+        self.news = True
 
     def add(self, rows: pa.Table, origins: np.ndarray, changed: frozenset[str] | None = None) -> None:
         """Rows that the merge makes, as versions of rows with these origins; `changed`: see branching/versions.py."""

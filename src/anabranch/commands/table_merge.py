@@ -557,21 +557,13 @@ class TableMerger:
 
     def _require(self, made: TableMerge, replay: Replay) -> None:
         """A6.2 and A6.3; a resolution may relax the merged schema."""
-        assert made.schema is not None
-        assert made.record is not None
         assert self.ours is not None
         assert self.theirs is not None
-        ours, theirs = self.schema(self.ours), self.schema(self.theirs)
+        ours = self.schema(self.ours)
         schema, conflicts = require(self, made, replay, ours)
         made.conflicts += conflicts
-        if schema is made.schema:
-            return
-        same = next((side for side in (ours, theirs) if replace(schema, id=side.id) == side), None)
-        made.schema, made.new_schema = same or schema, same is None
-        made.record = replace(made.record, schema_id=made.schema.id)
-        if not any(operation == "column" for operation, _ in made.operations):
-            made.operations.append(("column", {}))
-        made.news = True
+        if schema is not made.schema:
+            made.relax(schema, ours, self.schema(self.theirs))
 
     def unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
         """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""

@@ -165,17 +165,22 @@ def rows_at(view: TableView, part: Part, positions: BitMap) -> pa.Table:
     return _seen(view, part, pa.concat_tables(pieces))
 
 
-def gives_null(files: Files, table: str, part: Part, physical: str) -> bool:
-    """Whether a record gives NULL to a field. Deletes do not, and set rows only to fields that they set."""
+def giving_null(files: Files, table: str, part: Part, physical: str | None) -> np.ndarray:
+    """Records that give NULL to a field; None: one that the part does not hold. Deletes do not, and set rows only to
+    fields that they set."""
     marks = [KIND, SETS] if has_kinds(part) else []
-    data = read_part(files, part, table, [physical, *marks])
-    null = data.column(physical).is_null().to_numpy()
+    names = [*([] if physical is None else [physical]), *marks]
+    if not names:
+        return np.ones(part.rows, np.bool_)
+    data = read_part(files, part, table, names)
+    null = np.ones(part.rows, np.bool_) if physical is None else data.column(physical).is_null().to_numpy()
     if not marks:
-        return bool(null.any())
+        return null
     kinds, lists = data.column(KIND).to_numpy(), data.column(SETS).combine_chunks()
     setting = np.zeros(len(null), np.bool_)
     setting[pc.list_parent_indices(lists).to_numpy()[pc.equal(lists.flatten(), physical).to_numpy(False)]] = True
-    return bool((null & (adding(kinds) | setting)).any())
+    found: np.ndarray = null & (adding(kinds) | setting)
+    return found
 
 
 def read_records(view: TableView, part: Part) -> Iterator[pa.Table]:

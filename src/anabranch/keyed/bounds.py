@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from anabranch.keyed.key_columns import KeyColumns, Row, is_text, is_wide, key_columns, ordered_floats
+from anabranch.keyed.key_columns import KeyColumns, Row, is_text, is_wide, ordered_floats
 from anabranch.model import types
 from anabranch.model.types import DataType
 
@@ -101,11 +101,6 @@ def columns_of(bounds: Sequence[Bound], key_types: Sequence[pa.DataType]) -> Key
         for at, least in enumerate(smallest)
     ]
     return KeyColumns(tuple(key_types), tuple(columns))
-
-
-def bound_of_values(values: Sequence[object], key_types: Sequence[pa.DataType]) -> Bound:
-    """The bound of one key given as Python values."""
-    return bound(key_columns([pa.array([v], t) for v, t in zip(values, key_types, strict=True)]), 0)
 
 
 # --- cutting ----------------------------------------------------------------------------------------------------------

@@ -66,11 +66,6 @@ def pick(sizes: Sequence[int], options: PickerOptions | None = None) -> Pick | N
     return _by_amplification(sizes, options) or _by_ratio(sizes, options) or _by_count(sizes, options)
 
 
-def must_wait(runs: int, options: PickerOptions | None = None) -> bool:
-    """Whether a writer has to let compaction catch up."""
-    return runs > (options or PickerOptions()).stop
-
-
 def _by_amplification(sizes: Sequence[int], options: PickerOptions) -> Pick | None:
     *newer, oldest = sizes
     limit = options.max_size_amplification_percent
