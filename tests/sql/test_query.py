@@ -195,6 +195,7 @@ def test_pushed_conditions(text):
 
 ERRORS = {
     "SELECT * FROM ¦t": "write database.table",
+    "SELECT * FROM (SELECT f(1)¦ ": "expected ), found the end",
     "SELECT * FROM ¦a.b.c": "write database.table",
     "WITH c AS (SELECT * FROM ¦e), e AS (SELECT 1) SELECT * FROM c": "write database.table",
     "WITH c AS (SELECT * FROM ¦c) SELECT * FROM c": "write database.table",
