@@ -59,9 +59,3 @@ def test_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         code, said = main(words[1:]), capsys.readouterr()
         assert code == (CONFLICT if "anabranch: error" in shown else OK), said.err
         assert steady((said.out + said.err).strip("\n")) == steady(shown.strip("\n"))
-
-
-def test_links_lead_somewhere_in_the_repository() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8"))
-    assert len(links) > 3
-    assert not [link for link in links if not (README.parent / link).is_file()]

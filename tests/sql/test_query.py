@@ -25,6 +25,8 @@ SCOPES = {
     "WITH a AS (SELECT 1) SELECT * FROM a UNION ALL SELECT * FROM a UNION SELECT * FROM d.t": ["d.t"],
     "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT * FROM r": [],
     "SELECT * FROM range(10), explode(array(1)), VALUES (1) AS v(a)": [],
+    "SELECT * FROM (VALUES (1, 'a'), (2, 'b') AS v(a, b)) s JOIN d.t ON t.id = s.a": ["d.t"],
+    "SELECT * FROM (VALUES 1, 2 v(a)) `s t`, (VALUES (1) AS w(a)) WHERE a = 1": [],
     "SELECT * FROM d.t LATERAL VIEW explode(xs) x AS y": ["d.t"],
     "SELECT * FROM d.t, LATERAL (SELECT * FROM d.u WHERE u.id = t.id)": ["d.t", "d.u"],
     "SELECT /*+ BROADCAST(x) */ 'FROM d.u' FROM d.t x -- FROM d.v": ["d.t"],
@@ -193,6 +195,7 @@ def test_pushed_conditions(text):
 
 ERRORS = {
     "SELECT * FROM ¦t": "write database.table",
+    "SELECT * FROM (SELECT f(1)¦ ": "expected ), found the end",
     "SELECT * FROM ¦a.b.c": "write database.table",
     "WITH c AS (SELECT * FROM ¦e), e AS (SELECT 1) SELECT * FROM c": "write database.table",
     "WITH c AS (SELECT * FROM ¦c) SELECT * FROM c": "write database.table",

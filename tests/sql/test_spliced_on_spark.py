@@ -21,6 +21,7 @@ DEV = "SELECT * FROM VALUES (1, 'A', array(9)), (5, 'e', array(8)) AS v(id, s, x
 CASES = {
     "SELECT * FROM d.t ORDER BY id": 3,
     "SELECT t.* FROM d.t": 3,
+    "SELECT s.w, t.s FROM (VALUES (1, 'x'), (9, 'y') AS v(id, w)) s JOIN d.t ON t.id = s.id": [("x", "a")],
     "SELECT d.t.* FROM d.t": 3,
     "SELECT d.t.s FROM d.t WHERE d.t.id = 1": [("a",)],
     "TABLE d.t": 3,

@@ -194,5 +194,15 @@ def explain(session: Session, plans: Sequence[ScanPlan]) -> Result:
                 size, count = sum(part.bytes for part in parts), sum(part.rows for part in parts)
                 rows.append([plan.view.name, path, len(parts), count, dead, size, note])
         if plan.skipped or len(rows) == before:
-            rows.append([plan.view.name, "skipped", plan.skipped, None, None, None, "by their statistics"])
+            rows.append(
+                [
+                    plan.view.name,
+                    "skipped",
+                    plan.skipped,
+                    None,
+                    None,
+                    None,
+                    "by their statistics, or no row of theirs is alive",
+                ]
+            )
     return Result(["table", "path", "parts", "rows", "dead_rows", "bytes", "note"], rows)

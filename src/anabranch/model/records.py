@@ -20,7 +20,7 @@ Operation = Literal[
     "create", "drop", "rename", "properties", "column", "partition", "comment",
     "insert", "delete", "update", "overwrite", "compaction", "restore",
 ]  # fmt: skip
-"""The rows and columns of LAW.md's matrices, and what stands outside them."""
+"""The rows and columns of the law's matrices (branching/law.py), and what stands outside them."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 - `@ref` and time travel after a table name become spaces (sqlglot would read `d.t@dev` as an alias);
 - `{frame}` becomes a bare name;
 - TABLE in the place of a query becomes FROM, which sqlglot reads as SELECT * FROM;
-- doubled quotes in strings become escapes.
+- doubled quotes in strings become escapes;
+- the inner alias of `(VALUES … AS v(a, b)) s` becomes spaces (sqlglot knows only one).
 """
 
 from __future__ import annotations
@@ -53,10 +54,42 @@ def mask(cursor: Cursor, frames: Collection[str]) -> Masked:
             text[token.start : token.start + 4] = "FROM"
             cursor.advance()
             bare.add(cursor.position)
+        elif cursor.at("( VALUES") and (inner := _inner_alias(cursor)) is not None:
+            _fill(text, *inner, " ")
+            cursor.advance()
         else:
             cursor.advance()
     cursor.index = 0
     return Masked("".join(text), frozenset(ref_starts), tuple(frame_spans), frozenset(bare))
+
+
+_NO_ALIAS = frozenset(
+    {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN",
+     "LATERAL", "LEFT", "LIMIT", "MINUS", "NATURAL", "OFFSET", "ON", "ORDER", "PIVOT", "RIGHT", "SEMI", "SORT", "UNION",
+     "UNPIVOT", "USING", "WHEN", "WHERE", "WINDOW"}
+)  # fmt: skip
+
+
+def _inner_alias(cursor: Cursor) -> tuple[int, int] | None:
+    """The span of the alias of an inline table in brackets, if the brackets have one too."""
+    ahead = Cursor(cursor.text, cursor.tokens)
+    ahead.index = cursor.index + 2
+    ahead.skip()
+    while ahead.take(","):
+        ahead.skip()
+    start = ahead.position
+    ahead.take("AS")
+    if ahead.token.kind not in (Kind.WORD, Kind.QUOTED):
+        return None
+    ahead.advance()
+    if ahead.at("("):
+        ahead.skip()
+    end = ahead.tokens[ahead.index - 1].end
+    if not ahead.take(")"):
+        return None
+    after = ahead.token
+    has_alias = after.kind is Kind.QUOTED or (after.kind is Kind.WORD and after.value not in _NO_ALIAS)
+    return (start, end) if has_alias else None
 
 
 def _fill(text: list[str], start: int, end: int, character: str) -> None:

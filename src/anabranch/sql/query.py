@@ -120,6 +120,8 @@ def _syntax_error(text: str, error: ParseError) -> SqlError:
     found = first.get("highlight") or ""
     position = sum(len(before) + 1 for before in lines[: line - 1]) + (first.get("col") or 0) - len(found)
     expected = _expectation(first.get("description") or "")
+    if expected == found:  # sqlglot points at the last token when there is none after it
+        found, position = "", len(text.rstrip())
     message = f"expected {expected}, found {found or 'the end'}" if expected else f"unexpected {found or 'end'}"
     return SqlError(message, text, max(0, position))
 
