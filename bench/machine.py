@@ -33,6 +33,11 @@ def load() -> float:
     return os.getloadavg()[0]
 
 
+def is_busy(load: float) -> bool:
+    """More than the subject before could have left: something else was running."""
+    return load > 3 * (os.cpu_count() or 1)
+
+
 def _cpu() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

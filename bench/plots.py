@@ -7,9 +7,11 @@ measured is left out, and the file that an earlier run made stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import machine
 from drawing import Bar, Bars, Curve, draw
 from measure import Line
 
@@ -18,18 +20,21 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "plots"
 Lines = Mapping[str, Sequence[Line]]
 
 
-def draw_all(results: Mapping[str, Any]) -> list[str]:
-    """Draws what was measured; gives the names of the plots."""
-    lines = {name: [Line(**body) for body in entry["lines"]] for name, entry in results["subjects"].items()}
+def draw_all(results: Mapping[str, Any]) -> dict[str, str]:
+    """Draws what was measured; file name -> title."""
+    subjects = results["subjects"]
+    lines = {name: [Line(**body) for body in entry["lines"]] for name, entry in subjects.items()}
     FOLDER.mkdir(exist_ok=True)
-    drawn = []
-    for name, decide in PLOTS.items():
+    drawn = {}
+    for name, (about, decide) in PLOTS.items():
         shown = decide(lines, results["rows"])
         if shown is not None:
-            figure = draw(shown)
+            load = max(subjects[subject]["load"] for subject in about if subject in subjects)
+            if machine.is_busy(load):
+                shown = replace(shown, note=f"{shown.note}\nMeasured beside other work: load {load:.0f}.")
             # No date and no version inside: the same numbers give the same file.
-            figure.savefig(FOLDER / f"{name}.png", dpi=130, metadata={"Software": None})
-            drawn.append(name)
+            draw(shown).savefig(FOLDER / f"{name}.png", dpi=130, metadata={"Software": None})
+            drawn[f"{name}.png"] = shown.title
     return drawn
 
 
@@ -46,8 +51,7 @@ def merge_one_percent(lines: Lines, rows: int) -> Bars | None:
         for heading, names in groups.items()
         for place, name in enumerate(names)
     ]
-    least, most, best = map(_seconds, (min(ours.values()), max(ours.values()), min(theirs.values())))
-    title = f"MERGE INTO of 1 %: {least} to {most}; the fastest other format takes {best}"
+    title = f"MERGE INTO of 1 %: {_spread(ours, theirs)}"
     return Bars(title, _merge_note(rows // 100, rows), tuple(bars))
 
 
@@ -67,8 +71,7 @@ def merge_thousand(lines: Lines, rows: int) -> Bars | None:
         return None
     names = sorted(found, key=lambda name: found[name])
     bars = [Bar(name, found[name], _seconds(found[name]), name in ours) for name in names]
-    least, most, best = map(_seconds, (min(ours.values()), max(ours.values()), min(theirs.values())))
-    title = f"MERGE INTO of 1,000 rows: {least} to {most}; the fastest other format takes {best}"
+    title = f"MERGE INTO of 1,000 rows: {_spread(ours, theirs)}"
     return Bars(title, _merge_note(1_000, rows) + " Logarithmic.", tuple(bars), log=True)
 
 
@@ -98,19 +101,19 @@ def merges_by_size(lines: Lines, rows: int) -> Curve | None:
     )
     if len(points) < 2:
         return None
-    slowest = max(milliseconds for _, milliseconds in points)
-    title = f"Merging two branches takes {slowest:.1f} ms or less, however large the table"
+    (fewest, quick), (most, slow) = points[0], points[-1]
+    title = f"Merging branches: {most // fewest} times the rows, {slow / quick:.1f} times the time"
     note = "MERGE BRANCH of 1,000 rows inserted on one side and 1,000 updated on the other, with fsync, without a JVM."
     return Curve(title, note, points)
 
 
-PLOTS: dict[str, Callable[[Lines, int], Bars | Curve | None]] = {
-    "merge-into-1-percent": merge_one_percent,
-    "merge-into-1000-rows": merge_thousand,
-    "keyed-against-paimon": keyed_against_paimon,
-    "merge-branch-by-size": merges_by_size,
+PLOTS: dict[str, tuple[tuple[str, ...], Callable[[Lines, int], Bars | Curve | None]]] = {
+    "merge-into-1-percent": (("merge_into",), merge_one_percent),
+    "merge-into-1000-rows": (("merge_into",), merge_thousand),
+    "keyed-against-paimon": (("paimon",), keyed_against_paimon),
+    "merge-branch-by-size": (("huge", "merge"), merges_by_size),
 }
-"""File name -> what it shows."""
+"""File name -> the subjects that it is about, and what it shows."""
 
 
 def _merging(lines: Lines, count: int) -> dict[str, float]:
@@ -128,6 +131,12 @@ def _merging(lines: Lines, count: int) -> dict[str, float]:
 def _apart(found: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
     ours = {name: seconds for name, seconds in found.items() if name.startswith("Anabranch")}
     return ours, {name: seconds for name, seconds in found.items() if name not in ours}
+
+
+def _spread(ours: dict[str, float], theirs: dict[str, float]) -> str:
+    best = min(theirs, key=lambda name: theirs[name])
+    least, most = _seconds(min(ours.values())), _seconds(max(ours.values()))
+    return f"{least} to {most}; fastest peer, {best.partition(',')[0]}: {_seconds(theirs[best])}"
 
 
 def _merge_note(count: int, rows: int) -> str:

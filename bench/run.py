@@ -48,7 +48,6 @@ import merge_into
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 DOCS = HERE.parent / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 
 SUBJECTS: dict[str, Callable[[Context], Iterator[Line]]] = {
     "startup": startup.run,
@@ -81,8 +80,7 @@ def main() -> int:
         return 0
     if options.write_docs:
         results = json.loads(RESULTS.read_text())
-        write_docs(results)
-        print("plots:", ", ".join(plots.draw_all(results)))
+        write_docs(results, plots.draw_all(results))
         return 0
     return measure(options.only or list(SUBJECTS), options.rows)
 
@@ -174,14 +172,18 @@ def _show(results: dict[str, Any], names: list[str]) -> None:
             print(f"{name} FAILED: {results['subjects'][name]['error']}")
 
 
-def write_docs(results: dict[str, Any]) -> None:
-    """Replaces what stands between the two markers."""
+def write_docs(results: dict[str, Any], drawn: dict[str, str]) -> None:
+    """Replaces what stands between the markers: the table, and the plots with their titles."""
+    pictures = "\n\n".join(f"![{title}](plots/{file})" for file, title in drawn.items())
     text = DOCS.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    if not after:
-        raise SystemExit(f"{DOCS.name} has lost its markers {BEGIN} and {END}")
-    DOCS.write_text(f"{before}{BEGIN}\n{_markdown(results)}\n{END}{after}")
+    for mark, body in (("results", _markdown(results)), ("plots", pictures)):
+        begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        if not after:
+            raise SystemExit(f"{DOCS.name} has lost its markers {begin} and {end}")
+        text = f"{before}{begin}\n{body}\n{end}{after}"
+    DOCS.write_text(text)
 
 
 def _markdown(results: dict[str, Any]) -> str:
@@ -195,6 +197,9 @@ def _markdown(results: dict[str, Any]) -> str:
         f"Spark {here['spark']}, pyarrow {here['pyarrow']}, SQLite {here['sqlite']}. "
         f"Load average when the subjects began: {min(loads):.1f} to {max(loads):.1f}."
     )
+    busy = [f"{name} ({entry['load']:.0f})" for name, entry in entries.items() if machine.is_busy(entry["load"])]
+    if busy:
+        machine_line += f" **Measured beside other work, so not to be relied on:** {', '.join(busy)}."
     table = ["| what | measured | at most | | how |", "|---|---:|---:|---|---|"]
     for entry in entries.values():
         table += ["| " + " | ".join(line.cells()) + " |" for line in _lines(entry)]
