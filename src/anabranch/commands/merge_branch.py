@@ -86,7 +86,8 @@ class MergeReport:
 
 def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
     """Into the session's branch. A dry run reports conflicts, a real one raises them."""
-    wishes = replace(wishes, lake=session.catalog.options())
+    if wishes.detect is None:
+        wishes = replace(wishes, lake=session.catalog.options())
     for _ in range(_TRIES):
         ours = session.head()
         their_position = session.resolve(theirs)
