@@ -115,9 +115,10 @@ class Lake:
 
         `args` binds `:name` (a dict) or `?` (a list); `{name}` in the text reads the frame passed as `name=`.
         """
+        from anabranch.execution.incoming import repeatable
         from anabranch.sql.run import run
 
-        return run(self._session, text, args, frames)
+        return run(self._session, text, args, {name: repeatable(frame) for name, frame in frames.items()})
 
     # --- options ------------------------------------------------------------------------------------------------------
 

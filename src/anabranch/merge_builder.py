@@ -20,7 +20,8 @@ _SOURCE = "source"
 
 @dataclass(frozen=True)
 class MergeBuilder:
-    """A MERGE that is not run yet; every call gives a new one with another clause."""
+    """A MERGE that is not run yet; every call gives a new one with another clause. `_source`: data that can be read
+    more than once, or a function that gives it when the MERGE runs."""
 
     _session: Session
     _names: tuple[str, ...]
@@ -52,7 +53,10 @@ class MergeBuilder:
 
     def explain(self) -> Result:
         """The strategy and why, without running it."""
-        return run_merge.explain_merge(self._session, self._statement(), None, {_SOURCE: self._source})
+        return run_merge.explain_merge(self._session, self._statement(), None, self._frames())
+
+    def _frames(self) -> dict[str, Any]:
+        return {_SOURCE: self._source() if callable(self._source) else self._source}
 
     def _statement(self) -> s.MergeInto:
         target, source = self._aliases
@@ -65,7 +69,7 @@ class MergeBuilder:
 def _executed(builder: MergeBuilder) -> Result:
     if not builder._clauses:
         raise Refused("a merge needs a clause: when_matched(), when_not_matched() or when_not_matched_by_source().")
-    return run_merge.run_merge(builder._session, builder._statement(), None, {_SOURCE: builder._source})
+    return run_merge.run_merge(builder._session, builder._statement(), None, builder._frames())
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, inser
 from anabranch.commands.result import Result
 from anabranch.commands.session import HEAD, OpenTable, Ref, Session, rerun
 from anabranch.errors import DataError, NeedsSpark, Refused
-from anabranch.execution.incoming import arrow_table, is_spark_frame
+from anabranch.execution.incoming import arrow_table, is_spark_frame, repeatable
 from anabranch.execution.plan import ScanPlan, plan_scan
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import read_batches, read_table
@@ -183,11 +183,16 @@ class Table:
         return run_rows.run_update(self._session, statement, None, {}).collect()[0][0]
 
     def merge(self, source: Any, on: str | Sequence[str], *, alias: str = "t", source_alias: str = "s") -> MergeBuilder:
-        """A MERGE INTO this table: add clauses, then `execute()`. `source`: Arrow, pandas, polars, dicts, or a Spark
-        DataFrame; `on`: a SQL condition on `t` and `s`, or a list of columns that are equal in both."""
+        """A MERGE INTO this table: add clauses, then `execute()`. `source`: Arrow, pandas, polars, dicts, a Spark
+        DataFrame, or a Table; `on`: a SQL condition on `t` and `s`, or a list of columns that are equal in both."""
         self._writable()
         aliases = (alias, source_alias)
-        return MergeBuilder(self._session, self._names, source, on_columns(on, aliases), aliases)
+        given = source._small_or_frame if isinstance(source, Table) else repeatable(source)
+        return MergeBuilder(self._session, self._names, given, on_columns(on, aliases), aliases)
+
+    def _small_or_frame(self) -> pa.Table | DataFrame:
+        plan = self._plan(None, None)
+        return read_table(plan) if plan.bytes <= self._session.shared.limits.local_work else self.to_spark()
 
     @rerun
     def truncate(self, partition: Mapping[str, Any] | None = None) -> None:

@@ -46,6 +46,10 @@ def both(a: bool | None, b: bool | None) -> bool | None:
     return False if a is False or b is False else None if a is None or b is None else True
 
 
+def either(a: bool | None, b: bool | None) -> bool | None:
+    return True if a or b else None if a is None or b is None else False
+
+
 def plus(a: Any, b: Any) -> Any:
     return None if a is None or b is None else a + b
 
@@ -57,6 +61,11 @@ ON = {
     "t.id = s.id AND t.n < s.n": lambda t, s: both(equal(t[0], s[0]), below(t[2], s[2])),
     "t.id = s.id AND t.g = 'a'": lambda t, s: both(equal(t[0], s[0]), t[1] == "a"),
     "t.id = s.id + 1": lambda t, s: equal(t[0], plus(s[0], 1)),
+    "t.id = s.id OR t.g = s.g AND t.n = s.n": lambda t, s: either(
+        equal(t[0], s[0]), both(equal(t[1], s[1]), equal(t[2], s[2]))
+    ),
+    "t.n <=> s.n AND NOT t.g <=> s.g": lambda t, s: t[2] == s[2] and t[1] != s[1],
+    "NULL": lambda t, s: None,
     "t.id < s.id AND s.n = 4": lambda t, s: both(below(t[0], s[0]), equal(s[2], 4)),
 }
 

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from anabranch.commands.merge_into import source as merge_source
-from anabranch.errors import InvalidMerge, Refused, SqlError
+from anabranch.commands.session import Session
+from anabranch.errors import CommitConflict, InvalidMerge, Refused, SqlError
 from anabranch.execution import spark_merge
 from anabranch.lake import Lake
 from anabranch.options import Limits
@@ -73,6 +74,50 @@ def test_the_builder(table: Lake) -> None:
 def test_columns_in_common_and_all_columns(table: Lake) -> None:
     source = pa.table({"id": [3, 4], "v": ["x", "y"], "n": pa.array([7, 8], pa.int32())})
     table.table("d.t").merge(source, on=["id"]).when_matched().update("*").when_not_matched().insert("*").execute()
+    assert rows(table, "d.t") == [(1, "a", 1), (2, "b", 2), (3, "x", 7), (4, "y", 8)]
+
+
+def test_a_table_merges_into_another(table: Lake) -> None:
+    told(table, "CREATE TABLE d.s (id BIGINT, v STRING, n INT)", "INSERT INTO d.s VALUES (3, 'x', 7)")
+    merge = (
+        table.table("d.t")
+        .merge(table.table("d.s"), on=["id"])
+        .when_matched()
+        .update("*")
+        .when_not_matched()
+        .insert("*")
+    )
+    told(table, "INSERT INTO d.s VALUES (4, 'y', 8)")  # the source is read when the MERGE runs
+    merge.execute()
+    assert rows(table, "d.t") == [(1, "a", 1), (2, "b", 2), (3, "x", 7), (4, "y", 8)]
+
+
+ONCE = {
+    "a stream": lambda data: pa.RecordBatchReader.from_batches(data.schema, data.to_batches()),
+    "a generator": lambda data: (row for row in data.to_pylist()),
+}
+
+
+@pytest.mark.parametrize("kind", ONCE)
+@pytest.mark.parametrize("way", ["sql", "builder"])
+def test_what_can_be_read_once_is_there_when_a_merge_runs_again(
+    table: Lake, monkeypatch: pytest.MonkeyPatch, kind: str, way: str
+) -> None:
+    commit, tries = Session.commit, []
+
+    def beside(self: Session, *args: Any, **kwargs: Any) -> Any:
+        tries.append(1)
+        if len(tries) == 1:
+            raise CommitConflict("somebody was faster", [], [])
+        return commit(self, *args, **kwargs)
+
+    monkeypatch.setattr(Session, "commit", beside)
+    source = ONCE[kind](pa.table({"id": [3, 4], "v": ["x", "y"], "n": pa.array([7, 8], pa.int32())}))
+    if way == "sql":
+        table.sql(f"MERGE INTO d.t USING {{source}} AS s ON t.id = s.id {UPSERT}", source=source)
+    else:
+        table.table("d.t").merge(source, on=["id"]).when_matched().update("*").when_not_matched().insert("*").execute()
+    assert len(tries) == 2
     assert rows(table, "d.t") == [(1, "a", 1), (2, "b", 2), (3, "x", 7), (4, "y", 8)]
 
 
@@ -199,6 +244,50 @@ def test_a_row_that_matches_in_one_of_many_parts_opens_one(lake: Lake, tmp_path:
         ("local", 1),
         ("skipped", 100),
     ]
+
+
+# ON, and how many of ten parts can hold a row that it matches. Source: ids 3, 4 and 5, as the target has them.
+PRUNED = {
+    "t.id = s.id": 3,
+    "t.id = s.id AND t.v = 'p4'": 1,
+    "t.id = s.id AND t.n BETWEEN 4 AND 9": 2,
+    "t.id = s.id + 100": 0,
+    "t.v = s.v AND t.id >= 4": 2,
+    "t.v = s.v OR t.id = 7": 10,
+    "t.id < s.id AND t.id = 1": 1,
+}
+
+
+@pytest.fixture
+def in_ten_parts(lake: Lake) -> Lake:
+    told(lake, "CREATE TABLE d.t (id BIGINT, v STRING, n INT)")
+    for id in range(10):
+        lake.table("d.t").write({"id": [id], "v": [f"p{id}"], "n": [id]})
+    return lake
+
+
+@pytest.mark.parametrize("on", PRUNED)
+def test_parts_are_pruned_by_the_source_and_by_constants_of_on(in_ten_parts: Lake, on: str) -> None:
+    source = "VALUES (3L, 'p3', 3), (4L, 'p4', 4), (5L, 'p5', 5) AS s(id, v, n)"
+    merge = f"MERGE INTO d.t USING {source} ON {on} WHEN MATCHED THEN DELETE"
+    explained = {row.path: row.parts for row in in_ten_parts.sql(f"EXPLAIN {merge}") if row.parts}
+    assert explained.get("skipped", 0) == 10 - PRUNED[on]
+    assert in_ten_parts.sql(merge).collect()[0].parts_read == PRUNED[on]
+
+
+@pytest.mark.spark
+def test_parts_are_pruned_by_the_range_of_a_source_that_spark_keeps(
+    spark_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_source, "MOST_ROWS", -1)
+    told(spark_lake, "CREATE TABLE d.t (id BIGINT, v STRING)")
+    for id in range(10):
+        spark_lake.table("d.t").write({"id": [id], "v": ["a"]})
+    merge = (
+        "MERGE INTO d.t USING (SELECT id + 3 AS id FROM range(3)) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = 'x'"
+    )
+    assert spark_lake.sql(merge).collect()[0].parts_read == 3
+    assert [row[0] for row in rows(spark_lake, "d.t") if row[1] == "x"] == [3, 4, 5]
 
 
 def test_an_empty_source_does_nothing_and_says_so(table: Lake) -> None:

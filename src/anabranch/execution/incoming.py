@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -43,6 +43,16 @@ def arrow_table(data: Any, schema: Schema | None = None) -> pa.Table:
         f"{type(data).__name__} cannot be written: give an Arrow table, a pandas or polars DataFrame, "
         "a list of dicts, a dict of lists, or a Spark DataFrame."
     )
+
+
+def repeatable(data: Any) -> Any:
+    """The same data, read here if it can be read only once: a statement that does not fit beside others runs again."""
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    if isinstance(data, Iterator):
+        return list(data)
+    known = type(data).__module__.partition(".")[0] in ("pyarrow", "pandas", "polars", "pyspark")
+    return pa.table(data) if hasattr(data, "__arrow_c_stream__") and not known else data
 
 
 def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema | None) -> pa.Table:

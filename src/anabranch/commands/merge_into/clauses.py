@@ -177,6 +177,8 @@ def bind(request: MergeRequest, schema: Schema, source: Labelled) -> BoundMerge:
     _check_order(request.clauses)
     check_plain(request.on, "ON", condition=True)
     on = names.flat(request.on, (target, given), "ON")
+    if isinstance(parse_expression(on).unnest(), exp.Null):
+        on = "FALSE"  # true for no row, and Spark joins by a boolean alone
     binder = _Binder(names, schema, source, request)
     actions = tuple(binder.action(number, clause) for number, clause in enumerate(request.clauses, 1))
     return BoundMerge(schema, names, on, *_sorted_conjuncts(on, names), actions)

@@ -75,14 +75,16 @@ def brought(source: Source) -> Iterator[Source]:
 
 
 def _few(frame: DataFrame) -> pa.Table | None:
-    """All rows, if they are few. The first ones tell how wide rows are, so that what comes here is bounded in bytes."""
+    """All rows, if they are few. The first ones tell how wide rows are, so that what comes here is bounded in bytes.
+
+    They are counted, which fills what Spark keeps of them; a limit would bring rows of all tasks to one.
+    """
     with spark_failures():
         first = frame.limit(FIRST_ROWS).toArrow() if MOST_ROWS >= 0 else None
         if first is None or first.num_rows < FIRST_ROWS:
             return first
         most = min(MOST_ROWS, MOST_BYTES * first.num_rows // max(first.nbytes, 1))
-        found = frame.limit(most + 1).toArrow()
-    return found if found.num_rows <= most else None
+        return frame.toArrow() if frame.count() <= most else None
 
 
 def _here(source: Source, rows: pa.Table) -> Source | None:
