@@ -156,6 +156,21 @@ def test_newer_parts_compacted(name: str, data: Any) -> None:
     agree(tables, [table(found[:start]), reduced.rows, table(found[end:])], oracle.read(found, tables.spec))
 
 
+@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.splits and AGGREGATION.items() - c.options.items()])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_oldest_parts_compacted(name: str, data: Any) -> None:
+    """Reducing the oldest records changes nothing that is read, whatever comes later. A set row is never the oldest,
+    and a group skips a record without sequence only beside others: there it shows whether a tombstone was."""
+    case = CASES[name]
+    tables = Records(COLUMNS, ["k"], case.options)
+    removing = ("tombstone",) if case.sets and not tables.spec.groups else ()
+    found = data.draw(records(case, kinds=(*kinds_for(case, own=False), *removing)))
+    end = data.draw(st.integers(0, len(found)))
+    oldest = tables.reduced([table(found[:end])], Reach.OLDEST)
+    agree(tables, [oldest, table(found[end:])], oracle.read(found, tables.spec))
+
+
 def written(tables: Records, found: list[Rec], cuts: list[int]) -> list[pa.Table]:
     """The parts of several writes, with cuts between them; each has one row a key."""
     bounds = sorted({0, *(min(cut, len(found)) for cut in cuts), len(found)})
