@@ -175,6 +175,9 @@ class Limits:
 
     small_part: int = 1 << 20
     """Smaller parts are read by kernels in bundles, larger ones by Spark's own reader."""
+    few_parts: int = 32
+    """So many small parts beside larger ones are left to Spark, too: they cost less than the union of two scans, which
+    makes Spark hand over every row."""
     local_scan: int = 4 << 20
     """A scan up to this size is read in this process and given to Spark as a local relation."""
     local_work: int = 64 << 20

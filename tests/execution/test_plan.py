@@ -42,11 +42,11 @@ def plan_for(sizes, dead=()):
     [
         ([5, 5], [0], Limits(small_part=10, local_scan=10), [0, 1], [], [], []),
         ([5, 6], [0], Limits(small_part=10, local_scan=10), [], [0, 1], [], []),
-        ([9, 10, 11], [], Limits(small_part=10, local_scan=10), [0], [], [1, 2], []),
-        ([9, 10, 11], [0, 2], Limits(small_part=10, local_scan=10), [0], [], [1], [2]),
-        ([9, 9, 10, 11], [1, 3], Limits(small_part=10, local_scan=10), [], [0, 1], [2], [3]),
-        ([90, 10], [0], Limits(small_part=10, local_scan=10), [], [], [], [0, 1]),
-        ([70, 10], [0], Limits(small_part=10, local_scan=10), [], [], [1], [0]),
+        ([9, 10, 11], [], Limits(small_part=10, local_scan=10, few_parts=0), [0], [], [1, 2], []),
+        ([9, 10, 11], [], Limits(small_part=10, local_scan=10, few_parts=1), [], [], [0, 1, 2], []),
+        ([9, 10, 11], [0, 2], Limits(small_part=10, local_scan=10, few_parts=0), [0], [], [], [1, 2]),
+        ([9, 9, 10, 11], [1, 3], Limits(small_part=10, local_scan=10, few_parts=1), [], [0, 1], [], [2, 3]),
+        ([9, 9, 10, 11], [1, 3], Limits(small_part=10, local_scan=10, few_parts=2), [], [], [], [0, 1, 2, 3]),
         ([], [], Limits(local_scan=-1), [], [], [], []),
     ],
 )

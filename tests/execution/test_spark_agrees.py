@@ -23,7 +23,7 @@ from tests.execution.states import STATES
 pytestmark = pytest.mark.spark
 
 # The largest parts of the state `mixed` are native, the smallest bundled, and both kinds have dead rows.
-MIXED = Limits(local_scan=-1, small_part=4000)
+MIXED = Limits(local_scan=-1, small_part=4000, few_parts=0)
 # Spark's vectorised reader cannot give these defaults, so kernels read the parts that lack the columns.
 ALSO = {"added_nested_columns": {"bundled"}}
 IDS = {
@@ -61,9 +61,13 @@ def test_every_state_on_every_way(opened, sources, way, state):
     assert rows(frame.toArrow()) == rows(expected)
 
 
-def test_all_ways_at_once(opened, sources):
+@pytest.mark.parametrize(
+    ("flat", "ways"), [(masks.FLAT_LIMIT, {"bundled", "masked"}), (-1, {"bundled", "native", "masked"})]
+)
+def test_all_ways_at_once(opened, sources, monkeypatch, flat, ways):
+    monkeypatch.setattr(masks, "FLAT_LIMIT", flat)
     lake, source = opened(MIXED), sources["mixed"]
-    assert ways_of(lake, source) == {"bundled", "native", "masked"}
+    assert ways_of(lake, source) == ways
     assert rows(lake.sql(f"SELECT * FROM {source}").toArrow()) == rows(lake.table(source).to_arrow())
 
 

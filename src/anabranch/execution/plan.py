@@ -16,6 +16,7 @@ from pyroaring import BitMap
 from anabranch import expressions
 from anabranch.engines import EngineSpec
 from anabranch.execution.key_index import Hidden, KeyIndex
+from anabranch.execution.masks import is_flat
 from anabranch.execution.predicate import Predicate
 from anabranch.keyed import standing
 from anabranch.model import types
@@ -99,9 +100,6 @@ class TableView:
         return self._bounds[labels]
 
 
-_MOSTLY = 8  # where less than one byte in so many has no dead rows, all parts are read as if they had
-
-
 @dataclass(frozen=True)
 class ScanPlan:
     """The parts that can hold a wanted row, of the columns asked for."""
@@ -166,13 +164,16 @@ def choose_paths(plan: ScanPlan, limits: Limits, *, native: bool) -> Paths:
     """`native`: Spark's reader can open this storage."""
     if plan.bytes <= limits.local_scan:
         return Paths(local=plan.parts)
-    large = tuple(p for p in plan.parts if native and p.bytes >= limits.small_part and _native_can_read(plan, p))
+    readable = tuple(part for part in plan.parts if native and _native_can_read(plan, part))
+    large = tuple(part for part in readable if part.bytes >= limits.small_part)
+    if large and len(readable) - len(large) <= limits.few_parts:
+        large = readable
     slots = {part.slot for part in large}
     small = tuple(part for part in plan.parts if part.slot not in slots)
     few = _bytes(small) <= limits.local_scan  # so few that starting workers would cost more
     masked = tuple(part for part in large if plan.dead(part))
     whole = tuple(part for part in large if not plan.dead(part))
-    if _bytes(whole) * _MOSTLY < _bytes(masked):  # one scan is compiled and scheduled faster than two
+    if masked and is_flat(large):  # testing one bit more a row costs less than the union of two scans
         masked, whole = large, ()
     return Paths(local=small if few else (), bundled=() if few else small, native=whole, masked=masked)
 
