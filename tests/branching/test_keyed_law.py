@@ -213,7 +213,7 @@ def histories(draw):
     return engine, flushes, base, "".join(ours), "".join(theirs)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(histories())
 def test_random(case):
     engine, flushes, base, ours, theirs = case

@@ -129,7 +129,7 @@ def agree(tables: Records, parts: list[pa.Table], expected: dict[Any, Any]) -> N
 
 
 @every
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_read(name: str, data: Any) -> None:
     case = CASES[name]
@@ -139,7 +139,7 @@ def test_read(name: str, data: Any) -> None:
 
 
 @splitting
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_newer_parts_compacted(name: str, data: Any) -> None:
     """Reducing some neighbours changes nothing that is read, whatever is older or newer."""
@@ -157,7 +157,7 @@ def test_newer_parts_compacted(name: str, data: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.splits and AGGREGATION.items() - c.options.items()])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_oldest_parts_compacted(name: str, data: Any) -> None:
     """Reducing the oldest records changes nothing that is read, whatever comes later. A set row is never the oldest,
@@ -183,7 +183,7 @@ def written(tables: Records, found: list[Rec], cuts: list[int]) -> list[pa.Table
 
 
 @splitting
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_writes(name: str, data: Any) -> None:
     """Adds may come in any number of writes; retracts too, where every function is additive."""
@@ -200,7 +200,7 @@ REMOVING = ["deduplicate", "remove on delete", "aggregation, remove on delete"]
 
 
 @pytest.mark.parametrize("name", REMOVING)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_writes_that_remove(name: str, data: Any) -> None:
     """A delete is never lost, even if the same write adds the key again."""

@@ -127,7 +127,7 @@ def stored(table: Records, part: list[Rec]) -> Any:
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["aggregation", "in a group"])
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_function(name: str, grouped: bool, data: Any) -> None:
     case = CASES[name]
@@ -135,7 +135,7 @@ def test_function(name: str, grouped: bool, data: Any) -> None:
 
 
 @pytest.mark.parametrize("name", LIMITED)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_limits(name: str, data: Any) -> None:
     case = LIMITED[name]
@@ -167,7 +167,7 @@ LIMITS = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
 
 @pytest.mark.parametrize("type_", LIMITS)
 @pytest.mark.parametrize("function", ["sum", "product"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_overflow_of_integers(function: str, type_: str, data: Any) -> None:
     """A result is exact, or refused."""

@@ -35,7 +35,7 @@ def test_null_counts_tell(options, nulls, kinds, whole):
 
 
 @pytest.mark.parametrize("name", ["partial-update", "remove on delete"])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_whole_records_are_rows(name, data):
     """Whatever came before, also of our own kinds."""
