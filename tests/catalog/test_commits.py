@@ -249,6 +249,8 @@ def test_names_on_other_branches_do_not_count(taken: Writer) -> None:
     dev.commit(tables=(table("x", "d", "mine"), table("t", "d", "t", dropped=True)))
     taken.commit(tables=(table("y", "d", "mine"),))
     dev.commit(tables=(table("z", "d", "t"),))
+    names = [{record.id: record.name for record in taken.catalog.tables(one.head, "d")} for one in (taken, dev)]
+    assert names == [{"t": "t", "u": "u", "y": "mine"}, {"u": "u", "x": "mine", "z": "t"}]
 
 
 # --- lost connections -------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from anabranch.branching.equality import unequal
 from anabranch.branching.keyed_law import Verdict
 from anabranch.branching.keyed_rows import Standing
-from anabranch.branching.settle import unequal
 from anabranch.engines import KIND, SETS, EngineSpec
 from anabranch.engines.codes import whole
 from anabranch.engines.feed import Mask

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from anabranch.branching.equality import unequal
 from anabranch.branching.keyed_contest import Contest
 from anabranch.branching.keyed_maps import merge_maps
-from anabranch.branching.settle import unequal
 from anabranch.engines.codes import ranks
 from anabranch.engines.feed import Mask
 from anabranch.engines.functions import FUNCTIONS

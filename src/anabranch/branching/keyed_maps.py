@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.branching.settle import unequal
+from anabranch.branching.equality import unequal
 from anabranch.engines.codes import identities
 from anabranch.engines.feed import Mask, Picks, gather
 

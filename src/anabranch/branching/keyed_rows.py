@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.branching.settle import unequal
+from anabranch.branching.equality import unequal
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, reduce, segment_starts, sort_order
 from anabranch.engines.codes import whole
 from anabranch.engines.feed import Mask, Picks

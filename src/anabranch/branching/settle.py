@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.branching.equality import unequal
 from anabranch.branching.row_merge import Contest, Detect
 from anabranch.model.conflict import ConflictRecord
 
@@ -106,18 +107,6 @@ def same_rows(one: pa.Table, other: pa.Table) -> np.ndarray:
     for name in one.column_names:
         differ |= unequal(_array(one, name), _array(other, name))
     return ~differ
-
-
-def unequal(one: pa.Array, other: pa.Array) -> np.ndarray:
-    """Row by row, NULL equal to NULL and NaN to NaN."""
-    if pa.types.is_nested(one.type):
-        return np.array([a != b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], dtype=bool)
-    same = pc.fill_null(pc.equal(one, other), False)
-    same = pc.or_(same, pc.and_(pc.is_null(one), pc.is_null(other)))
-    if pa.types.is_floating(one.type):
-        nan = pc.and_(pc.fill_null(pc.is_nan(one), False), pc.fill_null(pc.is_nan(other), False))
-        same = pc.or_(same, nan)
-    return ~np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _record(

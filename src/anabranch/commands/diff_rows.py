@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.equality import unequal
 from anabranch.branching.rows import Origins, Side, ids_of, origins_of, side_of, visible
-from anabranch.branching.settle import unequal
 from anabranch.model import types
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.schema import Column, Schema

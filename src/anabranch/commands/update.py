@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from anabranch.branching.settle import unequal
+from anabranch.branching.equality import unequal
 from anabranch.branching.versions import changed_by
 from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import or_discard
