@@ -26,6 +26,9 @@ class Sequences:
     def take(self, at: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Sequences:
         return Sequences(tuple(field.take(at) for field in self.fields), self.flipped)
 
+    def slice(self, start: int, stop: int) -> Sequences:
+        return Sequences(tuple(field.slice(start, stop) for field in self.fields), self.flipped)
+
 
 def sequences(columns: Sequence[pa.Array | pa.ChunkedArray], *, descending: bool = False) -> Sequences:
     fields, flipped = [], []

@@ -26,11 +26,12 @@ from pyroaring import BitMap
 from anabranch.keyed.key_columns import KeyColumns, Words, concat
 from anabranch.keyed.keys import Flags, equal, segment_starts, sort_indices
 from anabranch.keyed.sequences import Sequences, later
-from anabranch.keyed.tiers import Stretch, Tier, by_age, rows_in, runs, sorted_rows
+from anabranch.keyed.tiers import Stretch, Tier, by_age, pieces, rows_in, runs, sorted_rows
 from anabranch.model.part import POSITION_BITS
 from anabranch.storage.row_ids import bitmap, by_slot, united
 
 _SMALL = 1 << 16
+_PIECE = 1 << 18
 
 
 class Keep(Enum):
@@ -179,18 +180,25 @@ def _groups(stretches: Iterable[Stretch]) -> list[list[Tier]]:
 
 
 def _settled(group: Sequence[Tier], keep: Keep, masked: _Masked) -> Tier:
-    """Several runs as one; what they supersede of each other is masked."""
+    """Several runs as one; what they supersede of each other is masked.
+
+    One stretch of keys at a time: memory that was used a moment ago is far quicker than as much that is new.
+    """
     if len(group) == 1:
         return group[0]
-    whole = sorted_rows(group)
+    return tuple(_winners(sorted_rows(piece), keep, masked) for piece in pieces(group, _PIECE))
+
+
+def _winners(rows: Stretch, keep: Keep, masked: _Masked) -> Stretch:
+    """Of rows by age within keys those that a scan may show; the others are masked."""
     if keep is Keep.LONE:
-        return (whole,)
-    starts = segment_starts(whole.keys)
-    winners = starts if keep is Keep.OLDEST else np.append(starts[1:], len(whole)) - 1
-    losers = np.ones(len(whole), np.bool_)
+        return rows
+    starts = segment_starts(rows.keys)
+    winners = starts if keep is Keep.OLDEST else np.append(starts[1:], len(rows)) - 1
+    losers = np.ones(len(rows), np.bool_)
     losers[winners] = False
-    masked.add(whole, np.flatnonzero(losers))
-    return (whole.take(winners),)
+    masked.add(rows, np.flatnonzero(losers))
+    return rows.take(winners)
 
 
 class _Masked:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anabranch.keyed.key_columns import KeyColumns, Words, concat
-from anabranch.keyed.keys import equal, match, sort_indices, span
+from anabranch.keyed.keys import equal, match, rows_below, sort_indices, span
 from anabranch.keyed.sequences import Sequences, ascending, joined
 from anabranch.model.part import POSITION_BITS
 from anabranch.storage.row_ids import row_ids
@@ -43,6 +43,11 @@ class Stretch:
     def take(self, at: Words) -> Stretch:
         sequences = self.sequences.take(at) if self.sequences is not None else None
         return Stretch(self.keys.take(at), self.slot, self.ids_at(at), sequences)
+
+    def slice(self, start: int, stop: int) -> Stretch:
+        ids = row_ids(self.slot, start, stop - start) if self.ids is None else self.ids[start:stop]
+        sequences = self.sequences.slice(start, stop) if self.sequences is not None else None
+        return Stretch(self.keys.slice(start, stop), self.slot, ids, sequences)
 
     def matches(self, wanted: KeyColumns, *, last: bool = False) -> tuple[Words, Words]:
         """(positions in sorted `wanted`, positions here) of the keys that both hold; of equal rows here the first, or
@@ -89,9 +94,24 @@ def runs(stretches: Iterable[Stretch]) -> list[Tier]:
     return [tuple(tier) for tier in found]
 
 
-def sorted_rows(tiers: Sequence[Tier]) -> Stretch:
+def pieces(tiers: Sequence[Tier], rows: int) -> Iterator[list[Stretch]]:
+    """The rows of all tiers, cut at keys into about so many at a time; each key's rows are in one piece."""
+    stretches = [stretch for tier in tiers for stretch in tier]
+    largest = max(stretches, key=len)
+    count = -(-sum(map(len, stretches)) // rows)
+    cuts = [largest.keys.row(at * len(largest) // count) for at in range(1, count)]
+    ends = [[rows_below(stretch.keys, cut) for cut in cuts] for stretch in stretches]
+    edges = [[0, *below, len(stretch)] for stretch, below in zip(stretches, ends, strict=True)]
+    for at in range(count):
+        spans = ((stretch, edge[at], edge[at + 1]) for stretch, edge in zip(stretches, edges, strict=True))
+        piece = [stretch.slice(start, stop) for stretch, start, stop in spans if start < stop]
+        if piece:
+            yield piece
+
+
+def sorted_rows(stretches: Sequence[Stretch]) -> Stretch:
     """All rows, by key, sequence and age."""
-    whole = _joined([stretch for tier in tiers for stretch in tier])
+    whole = _joined(stretches)
     if whole.sequences is None:
         return whole.take(sort_indices(whole.keys))
     return whole.take(sort_indices(KeyColumns((), (*whole.keys.columns, *ascending(whole.sequences)))))
