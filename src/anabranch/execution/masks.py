@@ -42,17 +42,14 @@ def is_flat(parts: Sequence[Part]) -> bool:
 
 def _flat(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
     """No join: it would look the slot up and make an array object for every row."""
-    from pyspark.sql import functions as F
-
     table = flat_table(dead)
     mask = spark.createDataFrame(table, schema=_schema(table))
     # Two subqueries: each is shipped with the tasks, and one array used twice would be shipped twice.
-    starts, words = (mask.select(F.col(f"`{name}`")).scalar() for name in (STARTS, WORDS))
+    arrays = [mask.select(f"`{name}`").scalar().alias(name) for name in (STARTS, WORDS)]
     first = min(part.slot for part, _ in dead)
-    position = F.col(f"`{POSITION}`")
-    start = starts[(F.col(SLOT) - first).cast("int")]
-    word = words[(start + F.shiftright(position, 6)).cast("int")]
-    return frame.where(F.getbit(word, position.bitwiseAND(F.lit(63)).cast("int")) == 0)
+    start = f"`{STARTS}`[cast({SLOT} - {first}L AS int)]"
+    word = f"`{WORDS}`[cast({start} + shiftright(`{POSITION}`, 6) AS int)]"
+    return frame.select("*", *arrays).where(f"getbit({word}, cast(`{POSITION}` & 63 AS int)) = 0")
 
 
 def _chunked(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, BitMap]]) -> DataFrame:
@@ -60,13 +57,10 @@ def _chunked(frame: DataFrame, spark: SparkSession, dead: Sequence[tuple[Part, B
 
     table = chunk_table(dead)
     mask = F.broadcast(spark.createDataFrame(table, schema=_schema(table)))
-    position = F.col(f"`{POSITION}`")
-    words = F.col(f"`{WORDS}`")
-    matches = F.col(SLOT) == F.col(f"`{MASKED}`")
-    matches = matches & (F.shiftright(position, CHUNK_BITS) == F.col(f"`{CHUNK}`"))
-    word = words[F.shiftright(position.bitwiseAND(F.lit((1 << CHUNK_BITS) - 1)), 6).cast("int")]
-    live = F.getbit(word, position.bitwiseAND(F.lit(63)).cast("int")) == 0
-    return frame.join(mask, matches, "left").where(words.isNull() | live)
+    matches = F.expr(f"{SLOT} = `{MASKED}` AND shiftright(`{POSITION}`, {CHUNK_BITS}) = `{CHUNK}`")
+    word = f"`{WORDS}`[cast(shiftright(`{POSITION}` & {(1 << CHUNK_BITS) - 1}, 6) AS int)]"
+    live = f"getbit({word}, cast(`{POSITION}` & 63 AS int)) = 0"
+    return frame.join(mask, matches, "left").where(f"`{WORDS}` IS NULL OR {live}")
 
 
 def _schema(table: pa.Table) -> StructType:

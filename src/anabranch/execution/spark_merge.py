@@ -28,6 +28,7 @@ from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, shuffled_task
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
 from anabranch.model.schema import Column
+from anabranch.model.types import backticked
 from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.parquet import ORIGIN, ROW_ID, Destination
 from anabranch.storage.row_ids import by_slot, united
@@ -76,7 +77,7 @@ def matches(spark: SparkSession, target: DataFrame, source: pa.Table, on: str, *
     with spark_failures():
         small = F.broadcast(_numbered(spark, source))
         joined = target.join(small, F.expr(on), "left" if outer else "inner")
-        return joined.select(*[quoted(name) for name in target.columns], SOURCE_ROW).toArrow()
+        return joined.select(*[backticked(name) for name in target.columns], SOURCE_ROW).toArrow()
 
 
 def matched_rows(spark: SparkSession, target: DataFrame, source: pa.Table, on: str) -> np.ndarray:
@@ -91,10 +92,6 @@ def matched_rows(spark: SparkSession, target: DataFrame, source: pa.Table, on: s
 
 def _numbered(spark: SparkSession, source: pa.Table) -> DataFrame:
     return spark.createDataFrame(source.append_column(SOURCE_ROW, pa.array(np.arange(source.num_rows))))
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 @dataclass(frozen=True)

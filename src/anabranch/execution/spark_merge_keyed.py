@@ -12,10 +12,10 @@ import pyarrow as pa
 from anabranch.errors import NullViolation
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.shape import Shape
-from anabranch.execution.spark_merge import NO_RULE, RULE, THERE, Given, Rule, in_merge, outcome, quoted, ruled
+from anabranch.execution.spark_merge import NO_RULE, RULE, THERE, Given, Rule, in_merge, outcome, ruled
 from anabranch.execution.spark_types import from_spark, label_schema
 from anabranch.model.schema import Column
-from anabranch.model.types import widens
+from anabranch.model.types import backticked, widens
 from anabranch.storage.parquet import ROW_ID
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def typed_keys(source: DataFrame, texts: Sequence[str], columns: Sequence[Column
 def duplicates(keys: DataFrame) -> pa.Table:
     """The keys that come more than once."""
     with spark_failures():
-        names = [quoted(name) for name in keys.columns]
+        names = [backticked(name) for name in keys.columns]
         return keys.dropna().groupBy(*names).count().where("count > 1").select(*names).toArrow()
 
 

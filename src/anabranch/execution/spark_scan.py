@@ -27,6 +27,7 @@ from anabranch.model import types
 from anabranch.model.names import ROW_INDEX
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.schema import Column
+from anabranch.model.types import backticked
 from anabranch.options import Limits
 from anabranch.storage.parquet import ORIGIN
 
@@ -101,8 +102,6 @@ def _by_names(plan: ScanPlan, parts: Sequence[Part]) -> dict[tuple[str, ...], li
 def _native(
     spark: SparkSession, plan: ScanPlan, parts: Sequence[Part], names: Sequence[str], *, ids: bool, masked: bool
 ) -> DataFrame:
-    from pyspark.sql import functions as F
-
     files = plan.view.files
     schema = read_schema(plan.columns, names)
     columns = [_labelled(column, name) for column, name in zip(plan.columns, names, strict=True)]
@@ -118,24 +117,22 @@ def _native(
         reader = spark.read.schema(schema)
     frame = _listed(spark, reader, plan, parts)
     if not (ids or masked):
-        return frame.select(*columns)
-    frame = frame.select("*", _position().alias(masks.POSITION))
+        return _selected(frame, columns)
+    frame = frame.selectExpr("*", f"{_position()} AS `{masks.POSITION}`")
     if masked:
         frame = masks.hide(frame, spark, [(part, plan.dead(part) or BitMap()) for part in parts])
     if ids:
-        row_id = F.coalesce(F.col(ROW_ID), F.expr(f"shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`"))
-        columns += [row_id.alias(ROW_ID), F.coalesce(F.col(ORIGIN), row_id).alias(ORIGIN)]
-    return frame.select(*columns)
+        row_id = f"coalesce({ROW_ID}, shiftleft({masks.SLOT}, {POSITION_BITS}) | `{masks.POSITION}`)"
+        columns += [f"{row_id} AS {ROW_ID}", f"coalesce({ORIGIN}, {row_id}) AS {ORIGIN}"]
+    return _selected(frame, columns)
 
 
-def _position() -> SparkColumn:
+def _position() -> str:
     """Where a row stands in its file. `_metadata.row_index` is the same, but Spark makes a struct for every row and
     takes the number out of it again, which costs as much as reading a column or two. A reader that does not know
     ROW_INDEX would leave it NULL, and every row would count as dead: so that is an error."""
-    from pyspark.sql import functions as F
-
-    missing = F.raise_error(F.lit(f"Spark's Parquet reader does not fill {ROW_INDEX}, so dead rows cannot be told"))
-    return F.coalesce(F.col(ROW_INDEX), missing.cast("long"))
+    missing = f"the Parquet reader of Spark does not fill {ROW_INDEX}, so dead rows cannot be told"
+    return f"coalesce(`{ROW_INDEX}`, cast(raise_error('{missing}') AS bigint))"
 
 
 def _listed(spark: SparkSession, reader, plan: ScanPlan, parts: Sequence[Part]) -> DataFrame:  # type: ignore[no-untyped-def]
@@ -157,11 +154,21 @@ def _read(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type: 
         return reader.parquet(*paths)
 
 
-def _labelled(column: Column, name: str) -> SparkColumn:
+def _labelled(column: Column, name: str) -> str | SparkColumn:
     """A file's column under its label; struct fields are renamed by a cast, which goes by place."""
+    if not types.renames_fields(column.type):
+        return f"{backticked(name)} AS {backticked(column.label)}"
     from pyspark.sql import functions as F
 
-    found = F.col("`" + name.replace("`", "``") + "`")
-    if types.renames_fields(column.type):
-        found = found.cast(label_schema((column,)).fields[0].dataType)
-    return found.alias(column.label)
+    return F.col(backticked(name)).cast(label_schema((column,)).fields[0].dataType).alias(column.label)
+
+
+def _selected(frame: DataFrame, columns: Sequence[str | SparkColumn]) -> DataFrame:
+    """Expressions as text wherever they can be: Spark looks for IPython each time a Column is made, which takes
+    milliseconds."""
+    texts = [column for column in columns if isinstance(column, str)]
+    if len(texts) == len(columns):
+        return frame.selectExpr(*texts)
+    from pyspark.sql import functions as F
+
+    return frame.select(*(F.expr(column) if isinstance(column, str) else column for column in columns))

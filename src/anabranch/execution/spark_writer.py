@@ -29,7 +29,7 @@ from anabranch.execution.spark_parquet import write_parquet
 from anabranch.execution.spark_types import from_spark
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
-from anabranch.model.types import DataType
+from anabranch.model.types import DataType, backticked
 from anabranch.storage.parquet import ORIGIN, Destination
 from anabranch.storage.row_ids import by_slot, united
 
@@ -208,7 +208,7 @@ def _by_partition(frame: DataFrame, shape: Shape) -> tuple[DataFrame, int]:
     ]
     if not keys:
         return frame.coalesce(MAX_TASKS), MAX_TASKS
-    quoted = ["`" + name.replace("`", "``") + "`" for name in keys]
+    quoted = [backticked(name) for name in keys]
     return frame.repartition(*quoted).sortWithinPartitions(*quoted), shuffled_tasks(frame)
 
 

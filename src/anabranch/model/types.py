@@ -121,6 +121,11 @@ def quote_identifier(name: str) -> str:
     """The name as SQL takes it for a name: in backquotes if it is a word of SQL or holds anything unusual."""
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in _RESERVED_WORDS:
         return name
+    return backticked(name)
+
+
+def backticked(name: str) -> str:
+    """The name as SQL takes it for a name, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
 
 

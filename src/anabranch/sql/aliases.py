@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from anabranch.errors import SqlError
+from anabranch.model.types import backticked
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.scopes import Source, chain, qualifiers
 
@@ -42,10 +43,6 @@ def assign(
             continue
         names[id(source.node)] = _unused(".".join(source.pieces), taken)
     return names, [edit for column in tree.find_all(exp.Column) for edit in _edit(cursor, column, sources, names)]
-
-
-def quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _clashes(source: Source, sources: Sequence[Source]) -> bool:
@@ -88,5 +85,5 @@ def _edit(cursor: Cursor, column: exp.Column, sources: Sequence[Source], names: 
             alias = names.get(id(meant[0].node))
             if alias is None or meant[0].has_alias or (count == 1 and alias.lower() == written[0]):
                 return []
-            return [Edit(start, end + 1, quoted(alias))]
+            return [Edit(start, end + 1, backticked(alias))]
     return []

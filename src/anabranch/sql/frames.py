@@ -14,6 +14,7 @@ from anabranch.execution.failures import spark_failures
 from anabranch.execution.plan import ScanPlan, plan_scan
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.model.schema import Schema
+from anabranch.model.types import backticked
 from anabranch.sql import refs
 from anabranch.sql.query import PreparedQuery, TableUse, prepare
 from anabranch.sql.splicing import splice
@@ -141,8 +142,4 @@ def table_frame(session: Session, table: OpenTable, labels: Sequence[str] | None
         plan = plan_scan(session.view(table))
     with spark_failures():
         rows = _frame(session, plan, ids=False).alias(table.record.name).where(where)
-        return rows.select(*[F.col(_quoted(label)) for label in wanted])
-
-
-def _quoted(label: str) -> str:
-    return "`" + label.replace("`", "``") + "`"
+        return rows.select(*[F.col(backticked(label)) for label in wanted])

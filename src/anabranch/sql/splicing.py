@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.sql.aliases import Edit, quoted
+from anabranch.model.types import backticked
+from anabranch.sql.aliases import Edit
 from anabranch.sql.query import PreparedQuery, TableUse
 
 
@@ -32,7 +33,7 @@ def splice(prepared: PreparedQuery, frame_names: Sequence[str]) -> str:
 def _edits(table: TableUse, frame: str) -> list[Edit]:
     edits = [Edit(table.start, table.end, f"{{{frame}}}")]
     if not table.has_alias and table.alias_at is not None:
-        edits.append(Edit(table.alias_at, table.alias_at, f" AS {_doubled(quoted(table.alias))}"))
+        edits.append(Edit(table.alias_at, table.alias_at, f" AS {_doubled(backticked(table.alias))}"))
     return edits
 
 

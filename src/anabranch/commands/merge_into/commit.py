@@ -18,6 +18,7 @@ from anabranch.expressions import literal_sql
 from anabranch.model.part import Part, new_rows
 from anabranch.model.records import Change, TableDelta
 from anabranch.model.rewrite import Rewrite
+from anabranch.model.types import backticked
 from anabranch.model.words import counted
 
 
@@ -103,7 +104,7 @@ _PAST = {"update": "updated", "delete": "deleted", "insert": "inserted"}
 def _predicate(bound: BoundMerge, source: pa.Table | None) -> str:
     """Which rows the MERGE would have looked at, under physical names: a list of values, or something that nobody can
     evaluate on a row alone and that therefore matches every row."""
-    names = {place: _quoted(column.physical) for place, column in enumerate(bound.schema.columns)}
+    names = {place: backticked(column.physical) for place, column in enumerate(bound.schema.columns)}
     return listed(bound, source, names) or _opaque(bound)
 
 
@@ -116,7 +117,3 @@ def _deleted_by(bound: BoundMerge, source: pa.Table | None) -> str:
 
 def _opaque(bound: BoundMerge) -> str:
     return f"merge_into({literal_sql(pa.scalar(bound.on))})"
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
