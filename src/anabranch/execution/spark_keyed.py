@@ -8,6 +8,7 @@ the rows of each task, window by window.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,14 @@ from anabranch.keyed.sorted_merge import aged, sorted_merge
 from anabranch.keyed.standing import noted
 from anabranch.model.part import Part, row_groups
 from anabranch.model.schema import Schema
+from anabranch.model.types import backticked
 from anabranch.storage.parquet import Destination, read_groups, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ONE_TASK = 16 << 20  # bytes that one task sorts and writes sooner than several find their ranges
+_READERS = 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def upsert_frame(
     plain = shape.kind is None and spec.rowkind is None and mark is None
     if plain and why_kernel(to.files, shape, incoming) is None:
         columns = file_frame(frame, shape, incoming)
-        keys = [_quoted(name) for name in spec.key]
+        keys = [backticked(name) for name in spec.key]
         columns = _together(columns, keys).sortWithinPartitions(*keys)
         parts = write_parquet(columns, to, shape.table, reserve)
         rows = sum(part.rows for part in parts)
@@ -76,10 +79,6 @@ def _together(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
     return frame.repartition(1) if size is not None and size <= ONE_TASK else frame.repartitionByRange(*keys)
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 # --- written by Spark -------------------------------------------------------------------------------------------------
 
 
@@ -89,17 +88,23 @@ def _checked(
     """The parts with the bounds of their keys; those in which a key stands twice are written anew."""
     found: list[Part] = []
     try:
-        for part in parts:
-            keys = keys_in(read_part(to.files, part, table, list(spec.key)), spec)
-            if len(key_starts(keys)) == len(keys) and is_sorted(keys):
-                found.append(replace(part, stats=noted(part.stats, part_keys(keys, row_groups(part)), kinds=False)))
-            else:
-                found += _reduced(to, table, part, spec, next_slot)
+        with ThreadPoolExecutor(_READERS) as pool:
+            bounded = list(pool.map(lambda part: _bounded(to, table, part, spec), parts))
+        for part, known in zip(parts, bounded, strict=True):
+            found += [known] if known is not None else _reduced(to, table, part, spec, next_slot)
     except BaseException:
         for part in (*parts, *found):
             to.files.discard(part.path)
         raise
     return found
+
+
+def _bounded(to: Destination, table: str, part: Part, spec: EngineSpec) -> Part | None:
+    """The part with the bounds of its keys; None: a key stands there twice."""
+    keys = keys_in(read_part(to.files, part, table, list(spec.key)), spec)
+    if len(key_starts(keys)) < len(keys) or not is_sorted(keys):
+        return None
+    return replace(part, stats=noted(part.stats, part_keys(keys, row_groups(part)), kinds=False))
 
 
 def _reduced(to: Destination, table: str, part: Part, spec: EngineSpec, next_slot: Callable[[], int]) -> list[Part]:
@@ -127,7 +132,7 @@ def _by_key(frame: DataFrame, shape: Shape, spec: EngineSpec) -> tuple[DataFrame
     places = {column.physical: source for column, source in zip(shape.schema.columns, shape.sources, strict=True)}
 
     def columns(wanted: Sequence[str]) -> list[str]:
-        return [_quoted(names[place]) for name in wanted if (place := places.get(name)) is not None]
+        return [backticked(names[place]) for name in wanted if (place := places.get(name)) is not None]
 
     partition, order = columns(shape.schema.partitioned_by), columns(_partition_first(shape.schema, spec))
     if not order:
