@@ -98,7 +98,7 @@ TABLE_OPTIONS: dict[str, Option] = {
         Option(
             "sequence.field.sort-order", "ascending", "Which way `sequence.field` orders.", ("ascending", "descending")
         ),
-        Option("write.compression", "snappy", "How Parquet pages are compressed.", ("snappy", "zstd", "lz4", "none")),
+        Option("write.compression", "lz4", "How Parquet pages are compressed.", ("lz4", "snappy", "zstd", "none")),
     )
 }
 

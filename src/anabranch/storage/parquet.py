@@ -36,7 +36,7 @@ class Destination:
 
     files: Files
     schema: Schema
-    compression: str = "snappy"
+    compression: str = "lz4"
 
 
 class PartWriter:
