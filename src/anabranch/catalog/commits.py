@@ -19,7 +19,7 @@ from sqlalchemy import bindparam, select
 
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
-from anabranch.catalog.log import BY_ID, commit_of
+from anabranch.catalog.log import BY_ID, NEWER, changes_in, commit_of
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
 from anabranch.catalog.tables import branch
@@ -68,10 +68,11 @@ class Commits(Turns, Reservations):
             with link.in_one_go():
                 locking = link.ask(_LOCK_HEAD, {"branch": base.branch_id})
                 of_this_id = link.ask(BY_ID, {"id": request.id})
+                newer = link.ask(NEWER, {"branch": base.branch_id, "after": base.version})
                 check_stored = rows.store(link)
             if not (found := locking.rows()):
                 raise NotFound("branch", base.branch_id)
-            (locked,) = found
+            (locked,), moved = found, newer.rows()
             head = Position(base.branch_id, locked.head)
             done = self._done(link.rows, of_this_id.rows(), head)
             if done is not None:
@@ -84,7 +85,8 @@ class Commits(Turns, Reservations):
             check_stored()
             segments = self._lineage(head, link.rows)
             if head.version > base.version:
-                admit(request, self._changes(link.rows, since(segments, base.version), None))
+                older = tuple(s for s in since(segments, base.version) if s.branch_id != base.branch_id)
+                admit(request, [*self._changes(link.rows, older, None), *changes_in(moved)])
             Vacancy(self, link.rows, segments).check(request)
             time_us = max(now_us(), locked.head_time_us + 1)
             version = head.version + 1

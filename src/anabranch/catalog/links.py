@@ -79,14 +79,17 @@ class Link:
             self._driver.autocommit = True
 
     @contextmanager
-    def in_one_go(self) -> Iterator[None]:
-        """Statements whose answers are read after the block: PostgreSQL gets them in one round trip."""
+    def in_one_go(self, *, last: bool = False) -> Iterator[None]:
+        """Statements whose answers are read after the block: PostgreSQL gets them in one round trip. `last`: nothing
+        follows them but the transaction's end, which it gets with them."""
         if self._is_sqlite:
             yield
             return
         try:
             with self._driver.pipeline():
                 yield
+                if last:
+                    self._driver.commit()
         except BaseException as error:
             self.note(error, "pipeline")
             raise

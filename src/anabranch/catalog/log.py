@@ -95,6 +95,14 @@ def _changes_of_class(on: On) -> Any:
     return _all_changes(on).where(change.c.object_id.in_(objects), change.c.operation == bindparam("operation"))
 
 
+NEWER = (
+    select(*_COMMIT, *_CHANGE)
+    .join_from(change, commit_log, _SAME_COMMIT)
+    .where(change.c.branch_id == bindparam("branch"), change.c.version > bindparam("after"))
+    .order_by(change.c.version, change.c.seq)
+)
+"""What a branch itself did after a version; `changes_in` makes changes of it."""
+
 _LOG, _HISTORY = Along(_commits), Along(_commits_of)
 _CHANGES, _CHANGES_OF, _CHANGES_OF_CLASS = Along(_all_changes), Along(_changes_of), Along(_changes_of_class)
 
@@ -147,14 +155,14 @@ class Log(Branches):
             return _CHANGES_OF_CLASS.rows(self._db.rows, segments, {"objects": batch, "operation": operation})
 
         found: dict[str, list[tuple[Commit, Change]]] = {}
-        for commit, done in _with_commits(in_batches(object_ids, read)):
+        for commit, done in changes_in(in_batches(object_ids, read)):
             found.setdefault(done.object_id, []).append((commit, done))
         return found
 
     def _changes(self, run: Run, segments: Lineage, object_id: str | None) -> list[tuple[Commit, Change]]:
         if object_id is None:
-            return _with_commits(_CHANGES.rows(run, segments))
-        return _with_commits(_CHANGES_OF.rows(run, segments, {"object": object_id}))
+            return changes_in(_CHANGES.rows(run, segments))
+        return changes_in(_CHANGES_OF.rows(run, segments, {"object": object_id}))
 
     def merges(self) -> dict[int, list[tuple[int, Position]]]:
         """Every merge of the lake: branch -> (version, what was merged there), oldest first."""
@@ -196,7 +204,7 @@ def _like(prefix: str) -> str:
     return prefix + "%"
 
 
-def _with_commits(rows: Iterable[Any]) -> list[tuple[Commit, Change]]:
+def changes_in(rows: Iterable[Any]) -> list[tuple[Commit, Change]]:
     found: list[tuple[Commit, Change]] = []
     last: Commit | None = None
     for row in rows:

@@ -66,9 +66,9 @@ class Rows:
         return check
 
     def append(self, link: Link, branch_id: int, version: int, time_us: int) -> None:
-        """Inserts the events as this version of the branch, and moves its head there."""
+        """Inserts the events as this version of the branch, and moves its head there: the end of the transaction."""
         place = {"branch_id": branch_id, "version": version}
-        with link.in_one_go():
+        with link.in_one_go(last=True):
             link.ask(_INSERTS[commit_log], {**self.commit, **place, "time_us": time_us})
             for table, rows in self.events:
                 if rows:
