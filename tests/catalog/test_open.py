@@ -1,5 +1,6 @@
 """Opening: creation, migration, refusals."""
 
+import errno
 import multiprocessing
 import os
 import shutil
@@ -197,9 +198,34 @@ def test_importing_the_catalog_is_light() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_sqlite_syncs_commits_and_writes_ahead(tmp_path: Path) -> None:
+def test_sqlite_writes_ahead_and_syncs_its_log_when_the_next_writer_may_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = Catalog.open(f"sqlite:///{tmp_path}/catalog.db", create=True)
     assert sqlite3.connect(tmp_path / "catalog.db").execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    with opened._db.writing() as link:
-        assert link._driver.execute("PRAGMA synchronous").fetchone() == (2,)
+    synced = []
+
+    def sync(log: int) -> None:
+        with opened._db.writing(relaxed=True):  # which would wait for itself inside of the queue
+            synced.append(os.readlink(f"/proc/self/fd/{log}"))
+
+    monkeypatch.setattr(os, "fdatasync", sync)
+    with opened._db.writing():
+        assert not synced
+    assert synced == [f"{tmp_path}/catalog.db-wal"]
+    with opened._db.writing(relaxed=True):
+        pass
+    assert len(synced) == 1
+    opened.close()
+
+
+def test_a_log_that_cannot_be_synced_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Catalog.open(f"sqlite:///{tmp_path}/catalog.db", create=True)
+
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fdatasync", fail)
+    with pytest.raises(CatalogError, match="cannot be synced"):
+        Writer(opened).commit()
     opened.close()

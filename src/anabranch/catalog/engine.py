@@ -1,8 +1,9 @@
 """The database under the catalog: connections, transactions, and what differs between SQLite and PostgreSQL.
 
 Reads run in autocommit mode: what they read is append-only and bounded by a version. A write is one transaction. On
-SQLite, writers queue on an flock before BEGIN IMMEDIATE, since SQLite's own busy handler polls and starves; on
-PostgreSQL, the rows that a write locks do the queueing. Errors of SQLAlchemy and of the drivers end here.
+SQLite, writers queue on an flock before BEGIN IMMEDIATE, since SQLite's own busy handler polls and starves, and wait
+for the disk after they have left the queue; on PostgreSQL, the rows that a write locks do the queueing. Errors of
+SQLAlchemy and of the drivers end here.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ Durability = Literal["disk", "process"]
 Run = Callable[[Executable, Mapping[str, Any]], Sequence[Any]]
 """Runs a statement and gives its rows: on any connection, or inside a transaction."""
 
+_CAN_SYNC = hasattr(os, "fdatasync")  # elsewhere SQLite syncs its log itself, within the queue
+
 CONNECT_SECONDS = 5
 BUSY_SECONDS = 60
 _MIGRATION_LOCK = 0x616E6162  # PostgreSQL's advisory lock of those who create or migrate; any number that is ours
@@ -52,21 +55,19 @@ class Database:
         if not self.is_sqlite and self._url.get_backend_name() != "postgresql":
             raise CatalogUnreachable(self.url, "a catalog lives in SQLite or PostgreSQL (postgresql+psycopg://...)")
         self._lock: _FileLock | None = None
+        self._syncs = self.is_sqlite and durability == "disk" and _CAN_SYNC
         try:
             if self.is_sqlite:
                 self.path = Path(self._url.database or "")
                 self._lock = _FileLock(self.path.with_name(self.path.name + ".lock"))
-                # Reservations need no fsync of their own: the commit that uses them syncs the same log.
-                self._relaxed = Links(_sqlite(self._url, "NORMAL"))
-                self._firm = Links(_sqlite(self._url, "FULL")) if durability == "disk" else self._relaxed
+                self._links = Links(_sqlite(self._url, "FULL" if durability == "disk" and not _CAN_SYNC else "NORMAL"))
             else:
-                self._relaxed = self._firm = Links(_postgresql(self._url, durability))
+                self._links = Links(_postgresql(self._url, durability))
         except ImportError as error:
             raise CatalogUnreachable(self.url, f"{error}; install anabranch[postgres]") from error
 
     def close(self) -> None:
-        for links in {self._relaxed, self._firm}:
-            links.close()
+        self._links.close()
         if self._lock:
             self._lock.close()
 
@@ -74,37 +75,58 @@ class Database:
         """What a read gives; a connection that was lost meanwhile is replaced once."""
         with self.errors():
             try:
-                with self._relaxed.one() as link:
+                with self._links.one() as link:
                     return link.rows(statement, values)
             except DBAPIError as error:
                 if not error.connection_invalidated:
                     raise
-            with self._relaxed.one() as link:
+            with self._links.one() as link:
                 return link.rows(statement, values)
 
     @contextmanager
     def reading(self) -> Iterator[Link]:
         """One link for several statements, which are no transaction."""
-        with self.errors(), self._relaxed.one() as link:
+        with self.errors(), self._links.one() as link:
             yield link
 
     @contextmanager
     def writing(self, *, relaxed: bool = False) -> Iterator[Link]:
         """One transaction: all of it, or nothing if the block raises. `relaxed`: durable with the next commit."""
-        links = self._relaxed if relaxed else self._firm
-        with self.errors(), self._lock or nullcontext(), links.one() as link:
-            link.begin()
-            try:
-                yield link
-                link.commit()
-            except BaseException:
-                link.rollback()
-                raise
+        with self.errors():
+            with self._lock or nullcontext(), self._links.one() as link:
+                link.begin()
+                try:
+                    yield link
+                    link.commit()
+                except BaseException:
+                    link.rollback()
+                    raise
+            if not relaxed:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Waits until SQLite's log is on the disk, with all that was committed before now.
+
+        Whoever waits has left the queue: the next writer goes on meanwhile, and one flush serves several. What it
+        commits stands behind this commit in the log, so that no power cut can leave it without this one.
+        """
+        if not self._syncs:
+            return
+        try:
+            log = os.open(self.path.with_name(self.path.name + "-wal"), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:  # the last connection was closed: all of it is in the database, and synced
+            return
+        try:
+            os.fdatasync(log)
+        except OSError as error:
+            raise CatalogError(f"the catalog {self.url!r} cannot be synced: {error}") from error
+        finally:
+            os.close(log)
 
     @contextmanager
     def inspecting(self) -> Iterator[Connection]:
         """SQLAlchemy's own connection, for what the catalog's tables are."""
-        with self.errors(), self._relaxed.engine.connect() as connection:
+        with self.errors(), self._links.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -112,7 +134,7 @@ class Database:
         """A transaction that all who create or migrate this catalog queue for."""
         if self.is_sqlite:
             self._switch_to_wal()
-        with self.errors(), self._lock or nullcontext(), self._firm.engine.connect() as connection:
+        with self.errors(), self._lock or nullcontext(), self._links.engine.connect() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             else:
@@ -125,6 +147,7 @@ class Database:
                 if not connection.invalidated:
                     connection.rollback()
                 raise
+            self._settle()
 
     def retrying(self, write: Callable[[], Made]) -> Made:
         """`write()`, once more if the connection was lost; only for a write that finds out whether it was done."""
