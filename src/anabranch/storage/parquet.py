@@ -115,7 +115,7 @@ class PartWriter:
     def _note_nan(self, data: pa.Table) -> None:
         """Parquet's bounds ignore NaN, which Spark takes for the largest value."""
         for name in self._floats:
-            if name not in self._nan and pc.any(pc.is_nan(data.column(name))).as_py():
+            if name not in self._nan and _holds_nan(data.column(name)):
                 self._nan.add(name)
 
     def close(self) -> Part | None:
@@ -151,6 +151,11 @@ class PartWriter:
                 self._writer.close()
             self._writer = None
         self.files.discard(self.name)
+
+
+def _holds_nan(column: pa.ChunkedArray) -> bool:
+    total = pc.sum(column).as_py()  # which is NaN if a value is, and if infinities meet
+    return total is not None and total != total and bool(pc.any(pc.is_nan(column)).as_py())
 
 
 def _worth_a_dictionary(data: pa.Table, ids: Sequence[str]) -> bool | list[str]:
