@@ -157,17 +157,18 @@ def measure_tables(folder: Path, tables: int) -> dict[str, float]:
     for number in range(tables):
         dev.table(f"d.t{number}").write({"id": [2]})
         ours.table(f"d.t{number}").write({"id": [3]})
+    starts = {"theirs": "main", "both": "ours"}
+    kinds = [(f"{sides}{kind}", start) for sides, start in starts.items() for kind in (" dry", "")]
     for number in range(MERGES):
-        lake.create_branch(f"theirs-{number}", "main")
-        lake.create_branch(f"both-{number}", "ours")
+        for name, start in kinds:
+            lake.create_branch(f"{name} {number}", start)
     lake.close()
     times: dict[str, list[float]] = {}
     for number in range(MERGES):
-        for sides in ("theirs", "both"):
-            for name, dry in ((f"{sides} dry", True), (sides, False)):
-                with anabranch.connect(folder) as lake:
-                    into = lake.on(f"{sides}-{number}")
-                    _timed(times, name, lambda b=into, d=dry: b.merge("dev", dry_run=d))
+        for name, _ in kinds if number % 2 else reversed(kinds):  # who comes first finds memory and files cold
+            with anabranch.connect(folder) as lake:
+                into, dry = lake.on(f"{name} {number}"), name.endswith("dry")
+                _timed(times, name, lambda b=into, d=dry: b.merge("dev", dry_run=d))
     return {name: median(found) for name, found in times.items()}
 
 
