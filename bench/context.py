@@ -30,6 +30,8 @@ SPARK = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    # By default Spark would cut these tables into three tasks or four, and one of two cores would often be idle.
+    "spark.sql.files.maxPartitionBytes": "32m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.warehouse.dir": str(data.CACHE / "warehouse"),

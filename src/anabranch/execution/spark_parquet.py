@@ -48,6 +48,9 @@ _SETTINGS = {
 _OPTIONS = {
     "parquet.block.row.count.limit": str(ROW_GROUP),
     "parquet.block.size": str(128 << 20),
+    # Spark gives up a dictionary when it is larger than this. 1 MB, its default, holds every number of a row group, so
+    # that each column of distinct numbers would be encoded twice.
+    "parquet.dictionary.page.size": str(256 << 10),
     # A column chunk whose bounds are longer than 4 KB would have no statistics at all, not even its NULLs. In bytes.
     "parquet.statistics.truncate.length": str(4 * statistics.MAX_TEXT),
     "maxRecordsPerFile": str(MAX_PART_ROWS),
