@@ -464,7 +464,7 @@ def partitioned_evolved(lake: Lake, name: str) -> None:
 
 
 ODD_NAMES = ["a b", "a.b", "ключ", "slot", "SELECT", "ba`ck", "{brace}", "x;y", "a,b", "(p)", "_position", "_words",
-             "日=本", "_slot", "per%cent", "'quote\"", "a=b", "\\back", "id", "#", "😀"]  # fmt: skip
+             "日=本", "_slot", "per%cent", "'quote\"", "a=b", "\\back", "id", "#", "😀", "${env:HOME}"]  # fmt: skip
 
 
 @state

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.keyed import superseded as superseded_module
+from anabranch.keyed import tiers
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import sort_indices
 from anabranch.keyed.sequences import ascending, later, sequences
@@ -77,6 +78,8 @@ def test_superseded_as_told(keep, data):
     expected, contested, settled = naive(parts, keep, types, whole)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(superseded_module, "_SMALL", data.draw(st.sampled_from([0, 1 << 16])))  # in groups, or in one
+        patch.setattr(superseded_module, "_PIECE", data.draw(st.sampled_from([1, 3, 999])))  # by few keys, or at once
+        patch.setattr(tiers, "_SMALL", data.draw(st.sampled_from([0, 1 << 16])))  # runs of several stretches, or of one
         state = Superseded(keep).advanced(rows, whole)
     assert masked(state) == expected
 

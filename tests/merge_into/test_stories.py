@@ -290,6 +290,16 @@ def test_parts_are_pruned_by_the_range_of_a_source_that_spark_keeps(
     assert [row[0] for row in rows(spark_lake, "d.t") if row[1] == "x"] == [3, 4, 5]
 
 
+@pytest.mark.parametrize(("of_target", "of_source"), [("BIGINT", "FLOAT"), ("FLOAT", "INT")])
+def test_an_integer_and_a_float_meet_as_doubles(lake: Lake, of_target: str, of_source: str) -> None:
+    """As floats 16777217 and 16777216 would be one."""
+    values = {"BIGINT": 16777217, "INT": 16777217, "FLOAT": 16777216.0}
+    for name, type_ in (("d.t", of_target), ("d.s", of_source)):
+        lake.create_table(name, f"k {type_}").write({"k": [values[type_], 5]})
+    told(lake, "MERGE INTO d.t USING d.s ON t.k = s.k WHEN MATCHED THEN DELETE")
+    assert rows(lake, "d.t") == [(values[of_target],)]
+
+
 def test_an_empty_source_does_nothing_and_says_so(table: Lake) -> None:
     version = table.version
     result = table.sql(f"MERGE INTO d.t USING {{s}} AS s ON t.id = s.id {UPSERT}", s=table.table("d.t").to_arrow()[:0])

@@ -108,6 +108,17 @@ def test_partitions(any_lake):
     assert rows(any_lake, "d.t") == [(5, "mon", 5)]
 
 
+def test_a_partition_of_both_zeros_stays_in_the_order_of_keys(lake):
+    """0.0 and -0.0 are one partition, and one key: a part that had its rows by zeros first would be out of order."""
+    table = keyed(lake, columns="p DOUBLE, id INT, v INT", key="p, id", more="PARTITIONED BY (p)")
+    table.write({"p": [0.0, -0.0, 0.0, -0.0], "id": [1, 2, 3, 4], "v": [1, 1, 1, 1]})
+    table.write({"p": [-0.0, 0.0, -0.0], "id": [1, 2, 3], "v": [2, 2, 2]})
+    assert rows(lake, "d.t") == [(0.0, 1, 2), (0.0, 2, 2), (0.0, 3, 2), (0.0, 4, 1)]
+    assert table.lookup({"p": [0.0] * 4, "id": [1, 2, 3, 4]})["v"].to_pylist() == [2, 2, 2, 1]
+    told(lake, "OPTIMIZE d.t")
+    assert rows(lake, "d.t") == [(0.0, 1, 2), (0.0, 2, 2), (0.0, 3, 2), (0.0, 4, 1)]
+
+
 # --- DELETE and UPDATE ------------------------------------------------------------------------------------------------
 
 

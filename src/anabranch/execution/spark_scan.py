@@ -155,8 +155,9 @@ def _read(spark: SparkSession, reader, paths: list[str]) -> DataFrame:  # type: 
 
 
 def _labelled(column: Column, name: str) -> str | SparkColumn:
-    """A file's column under its label; struct fields are renamed by a cast, which goes by place."""
-    if not types.renames_fields(column.type):
+    """A file's column under its label; struct fields are renamed by a cast, which goes by place. In texts Spark would
+    put the value of a variable into a name like `${x}`."""
+    if not types.renames_fields(column.type) and "${" not in name + column.label:
         return f"{backticked(name)} AS {backticked(column.label)}"
     from pyspark.sql import functions as F
 

@@ -109,9 +109,9 @@ def _comparable(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.Chunke
         return one, other
     if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
         return one.cast(pa.int64()), other.cast(pa.int64())
-    if all(pa.types.is_integer(kind) or kind in _FLOATS for kind in (one.type, other.type)):  # Spark's common type
-        wide = pa.float64() if pa.float64() in (one.type, other.type) else pa.float32()
-        return one.cast(wide, safe=False), other.cast(wide, safe=False)
+    if all(pa.types.is_integer(kind) or kind in _FLOATS for kind in (one.type, other.type)):
+        # Spark's common type, that of integers and floats too.
+        return one.cast(pa.float64(), safe=False), other.cast(pa.float64(), safe=False)
     if pa.types.is_null(other.type):
         return one, pa.chunked_array([pa.nulls(len(other), one.type)])
     raise NeedsSpark(f"comparing {one.type} with {other.type}")
