@@ -202,7 +202,11 @@ class NullViolation(DataError):
     def __init__(self, column: str, table: str, rows: int | None = None, *, wanted: bool = False) -> None:
         count = f" ({_rows(rows)})" if rows else ""
         is_not = "cannot become NOT NULL: it" if wanted else "is NOT NULL, but the data"
-        way_out = "UPDATE or DELETE such rows first." if wanted else "Give a value, or DROP NOT NULL first."
+        way_out = (
+            "UPDATE or DELETE such rows first."
+            if wanted
+            else "Give a value, or DROP NOT NULL first (not for a column of the key)."
+        )
         super().__init__(f"column {quoted(column)} of {quoted(table)} {is_not} holds NULL{count}. {way_out}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,13 @@ def test_an_integer_and_a_float_meet_as_doubles(lake: Lake, of_target: str, of_s
         lake.create_table(name, f"k {type_}").write({"k": [values[type_], 5]})
     told(lake, "MERGE INTO d.t USING d.s ON t.k = s.k WHEN MATCHED THEN DELETE")
     assert rows(lake, "d.t") == [(values[of_target],)]
+
+
+def test_an_integer_and_a_decimal_meet_exactly(lake: Lake) -> None:
+    lake.create_table("d.t", "k DECIMAL(20, 2)").write({"k": [Decimal("9007199254740993.00"), Decimal("7.50")]})
+    lake.create_table("d.s", "k BIGINT").write({"k": [9007199254740992, 9007199254740993, 7]})
+    told(lake, "MERGE INTO d.t USING d.s ON t.k = s.k WHEN MATCHED THEN DELETE")
+    assert rows(lake, "d.t") == [(Decimal("7.50"),)]
 
 
 def test_an_empty_source_does_nothing_and_says_so(table: Lake) -> None:

@@ -18,14 +18,12 @@ from anabranch import expressions
 from anabranch.commands.merge_into.clauses import Action, BoundMerge, Pair
 from anabranch.errors import DataError, ExpressionError, NeedsSpark, SeveralMatches, in_clause
 from anabranch.execution.shape import Shape
+from anabranch.expressions.types import is_numeric, tightest
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import search, sort_indices
 
 MOST_PAIRS = 4 << 20
 """Without an equality in ON every row meets every other; above so many pairs that is Spark's work."""
-
-
-_FLOATS = (pa.float32(), pa.float64())
 
 
 @dataclass(frozen=True)
@@ -105,16 +103,15 @@ def _present(columns: Sequence[pa.ChunkedArray], safe: Sequence[bool]) -> np.nda
 
 
 def _comparable(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Both as the type in which Spark compares them."""
     if one.type == other.type and not pa.types.is_nested(one.type):
         return one, other
-    if pa.types.is_integer(one.type) and pa.types.is_integer(other.type):
-        return one.cast(pa.int64()), other.cast(pa.int64())
-    if all(pa.types.is_integer(kind) or kind in _FLOATS for kind in (one.type, other.type)):
-        # Spark's common type, that of integers and floats too.
-        return one.cast(pa.float64(), safe=False), other.cast(pa.float64(), safe=False)
     if pa.types.is_null(other.type):
         return one, pa.chunked_array([pa.nulls(len(other), one.type)])
-    raise NeedsSpark(f"comparing {one.type} with {other.type}")
+    shared = tightest(one.type, other.type) if is_numeric(one.type) and is_numeric(other.type) else None
+    if shared is None:
+        raise NeedsSpark(f"comparing {one.type} with {other.type}")
+    return one.cast(shared, safe=False), other.cast(shared, safe=False)
 
 
 def side_by_side(target: pa.Table, source: pa.Table, at: np.ndarray, to: np.ndarray) -> pa.Table:
