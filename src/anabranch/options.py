@@ -171,7 +171,7 @@ def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Limits:
-    """Sizes in bytes at which the way of reading changes."""
+    """Sizes in bytes at which the way of reading or writing changes."""
 
     small_part: int = 1 << 20
     """Smaller parts are read by kernels in bundles, larger ones by Spark's own reader."""
@@ -182,5 +182,8 @@ class Limits:
     """A scan up to this size is read in this process and given to Spark as a local relation."""
     local_work: int = 64 << 20
     """DELETE and UPDATE of up to this size run in this process, without Spark."""
+    local_insert: int = 4 << 20
+    """A query's rows for a keyed table, if Spark takes them for no more than this, are brought to this process and
+    written here: a job would shuffle them first."""
     bundle: int = 32 << 20
     """What one task reads of small parts."""

@@ -4,16 +4,19 @@ from contextlib import ExitStack
 
 import pytest
 
+from anabranch.errors import NullViolation
 from anabranch.execution import spark_keyed
 from anabranch.execution.session import temporarily
+from anabranch.options import Limits
 
 pytestmark = pytest.mark.spark
+BY_A_JOB = Limits(local_insert=-1)
 
 
 @pytest.mark.parametrize("one_task", [-1, 1 << 60])
 def test_keyed_rows_are_the_same_in_one_task_and_in_ranges(new_lake, spark, monkeypatch, one_task):
     monkeypatch.setattr(spark_keyed, "ONE_TASK", one_task)
-    lake = new_lake()
+    lake = new_lake(limits=BY_A_JOB)
     settings = {"spark.sql.shuffle.partitions": "3", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
     lake.sql("CREATE TABLE d.t (id BIGINT, v BIGINT, PRIMARY KEY (id))")
     source = spark.range(0, 3000, 1, 4).selectExpr("1499 - id % 1500 AS id", "(1499 - id % 1500) * 7 AS v")
@@ -28,8 +31,32 @@ def test_keyed_rows_are_the_same_in_one_task_and_in_ranges(new_lake, spark, monk
     assert len(parts) == (1 if one_task > 0 else 3)
 
 
-def test_upserts_by_spark_are_compacted_too(new_lake, spark):
+def test_few_rows_are_written_here(new_lake, spark, monkeypatch):
+    monkeypatch.setattr(spark_keyed, "upsert_frame", None)
     lake = new_lake()
+    lake.sql("CREATE TABLE d.t (id BIGINT, v DOUBLE, at TIMESTAMP, PRIMARY KEY (id))")
+    source = spark.range(0, 30, 1, 3).selectExpr("9 - id % 10 AS x", "id AS x", "timestamp_seconds(id) AS x")
+    assert lake.sql("INSERT INTO d.t SELECT * FROM {source}", source=source).collect()[0].rows_inserted == 30
+    found = lake.table("d.t").to_arrow().sort_by("id")
+    assert found.column("id").to_pylist() == list(range(10)), "each key once, though each came three times"
+    assert found.column("v").to_pylist() == [29.0 - key for key in range(10)], "and the last one stays"
+    assert [at.timestamp() for at in found.column("at").to_pylist()] == found.column("v").to_pylist()
+    with pytest.raises(NullViolation, match="'id'"):
+        lake.sql("INSERT INTO d.t SELECT nullif(id, 3), 1, NULL FROM range(5)")
+    assert lake.table("d.t").count() == 10
+
+
+@pytest.mark.parametrize(("most", "writer"), [(1 << 20, "this process: Spark takes the rows to be few"), (8, None)])
+def test_explain_says_who_writes(new_lake, most, writer):
+    lake = new_lake(limits=Limits(local_insert=most))
+    lake.sql("CREATE TABLE d.t (id BIGINT, PRIMARY KEY (id))")
+    told = lake.sql("EXPLAIN EXTENDED INSERT INTO d.t SELECT id FROM range(3)").collect()
+    assert [row[6] for row in told if row[1] == "write"] == [writer or "Spark's own writer"]
+
+
+@pytest.mark.parametrize("limits", [Limits(), BY_A_JOB])
+def test_upserts_by_spark_are_compacted_too(new_lake, spark, limits):
+    lake = new_lake(limits=limits)
     lake.sql("CREATE TABLE d.t (id BIGINT, v INT, PRIMARY KEY (id))")
     for turn in range(12):
         rows = spark.range(turn, 20 + turn).selectExpr("id", f"{turn} AS v")

@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.errors import AnabranchError, CatalogError, StorageFull
+from anabranch.execution.estimates import is_small
+from anabranch.execution.failures import spark_failures
 from anabranch.execution.shape import Shape
 from anabranch.execution.writer import write_parts
 from anabranch.model.history import Commit
@@ -59,6 +61,9 @@ def insert_arrow(
 def insert_frame(
     session: Session, table: OpenTable, frame: DataFrame, shape: Shape, overwrite: Overwrite | None = None
 ) -> int:
+    """Rows of a Spark query. Few rows of a keyed table are sorted and written here: a job would shuffle them first."""
+    if table.schema.primary_key and is_small(frame, session.shared.limits.local_insert):
+        return insert_arrow(session, table, [_brought(frame)], shape, overwrite)
     report = write_by_spark(session, table, frame, shape)
     rows = commit_rows(session, table, report.parts, overwrite, report.rows)
     if table.schema.primary_key and report.parts:
@@ -66,6 +71,12 @@ def insert_frame(
 
         flushed(session, table)
     return rows
+
+
+def _brought(frame: DataFrame) -> pa.Table:
+    """By place: a query may give two columns one name."""
+    with spark_failures():
+        return frame.toDF(*[f"c{place}" for place in range(len(frame.columns))]).toArrow()
 
 
 def write_by_spark(

@@ -15,6 +15,11 @@ _SIZE = re.compile(r"Statistics\(sizeInBytes=([0-9.]+(?:E\+?[0-9]+)?) ([KMGTPE]?
 _UNITS = ("", "K", "M", "G", "T", "P", "E")
 
 
+def is_small(frame: DataFrame, most: int) -> bool:
+    size = estimated_bytes(frame)
+    return size is not None and size <= most
+
+
 def estimated_bytes(frame: DataFrame) -> float | None:
     """None: Spark does not say."""
     said = frame.sparkSession.sql("EXPLAIN COST SELECT * FROM {frame}", frame=frame).collect()

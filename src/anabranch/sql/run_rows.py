@@ -25,6 +25,7 @@ from anabranch.commands.session import OpenTable, Session
 from anabranch.commands.tables import TableSpec, commit_new, prepare_table, refuse_taken
 from anabranch.commands.update import update
 from anabranch.errors import NeedsSpark, Refused, SqlError
+from anabranch.execution.estimates import is_small
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID
@@ -83,6 +84,8 @@ def explained_writer(session: Session, statement: s.Insert, frame: Any) -> tuple
 
     session, table = writable(session, statement.name)
     shape = _shape(table, statement, frame, _fixed(table, statement))
+    if table.schema.primary_key and is_small(frame, session.shared.limits.local_insert):
+        return table.name, "this process: Spark takes the rows to be few"
     why = why_kernel_writes(assignable(frame, shape), session.destination(table), shape)
     return table.name, "Spark's own writer" if why is None else f"kernels: {why}"
 
