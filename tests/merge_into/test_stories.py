@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from anabranch.commands.merge_into import keyed_by_spark
 from anabranch.commands.merge_into import source as merge_source
 from anabranch.commands.session import Session
 from anabranch.errors import CommitConflict, InvalidMerge, Refused, SqlError
@@ -470,6 +471,38 @@ def test_a_lookup_opens_row_groups_that_can_hold_the_keys_and_columns_that_claus
     assert sorted(read) == [(2, ("id",)), (2, ("q",)), (6, ("id",)), (20, ("id",)), (20, ("q",))]
     monkeypatch.undo()
     assert [row for row in rows(lake, "d.t") if row[1] != "a"] == [(18, "x", 9)]
+
+
+NAN, HUGE = float("nan"), 1 << 40
+
+
+@pytest.mark.parametrize("clause", ["AND s.x > 0 THEN UPDATE SET v = 'met'", "THEN DELETE"])
+@pytest.mark.parametrize(
+    ("key", "held", "given", "met"),
+    [
+        ("INT", [1, 2, 3], pa.array([1, HUGE + 2, None, 3], pa.int64()), [1, 3]),
+        ("TINYINT", [1, 2, 3], pa.array([257, -255, 2], pa.int32()), [2]),
+        ("SMALLINT", [1, 2, 3], pa.array([1.5, 2.0, 1e300, NAN]), [2]),
+        ("DOUBLE", [1.0, 2.0, 2.0**53], pa.array([2, (1 << 53) + 1]), [2.0, 2.0**53]),
+        ("FLOAT", [1.0, 0.1, 2.0**24], pa.array([1.0, 0.1, 2.0**24 + 1]), [1.0]),
+        ("FLOAT", [1.0, 2.0, NAN], pa.array([NAN, 5.0]), [NAN]),
+    ],
+)
+def test_keys_of_another_number_type_are_looked_up_here(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, key: str, held: list[Any], given: pa.Array, met: list[Any], clause: str
+) -> None:
+    monkeypatch.setattr(keyed_by_spark, "joined", None)
+    monkeypatch.setattr(keyed_by_spark, "blind", None)
+    told(lake, f"CREATE TABLE d.k (id {key}, v STRING, PRIMARY KEY (id))")
+    lake.table("d.k").write({"id": held, "v": ["old"] * len(held)})
+    source = pa.table({"k": given, "x": [1] * len(given)})
+    lake.sql(f"MERGE INTO d.k AS t USING {{s}} AS s ON t.id = s.k WHEN MATCHED {clause}", s=source)
+    left = [repr(id) for id, v in rows(lake, "d.k") if v == "old"]
+    assert sorted(left) == sorted({repr(rounded(id, key)) for id in held} - {repr(id) for id in met})
+
+
+def rounded(value: Any, type_: str) -> Any:
+    return pa.scalar(value, pa.float32()).as_py() if type_ == "FLOAT" else value
 
 
 def test_another_condition_joins(keyed: Lake) -> None:

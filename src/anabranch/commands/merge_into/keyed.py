@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.commands.keyed import delete_labels, flushed, write_records
 from anabranch.commands.merge_into.beside import Beside
@@ -42,12 +43,14 @@ from anabranch.execution.keyed_writer import keys_in, reduced
 from anabranch.execution.reader import read_table
 from anabranch.execution.records import rows_of
 from anabranch.execution.shape import Shape, assigned, by_place
+from anabranch.expressions.types import tightest
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import match
 from anabranch.keyed.lookup import Wanted, wanted
 from anabranch.model import types
 from anabranch.model.part import Part
 from anabranch.model.records import Change, TableDelta
+from anabranch.model.types import DataType
 from anabranch.storage.arrow_types import from_arrow, to_arrow
 from anabranch.storage.projection import convert
 
@@ -183,13 +186,18 @@ class KeyedMerge:
         return self._decided(target, source, met, len(self.session.view(self.table).standing.parts))
 
     def _keys(self, pairs: Sequence[Pair], source: pa.Table) -> list[pa.ChunkedArray]:
-        """The source's side of ON in the key's types. Raises NeedsSpark if a value might not fit there exactly."""
+        """The source's side of ON in the key's types; NULL where no key can be equal. Raises NeedsSpark if that cannot
+        be told."""
         arrays = []
         for pair in pairs:
             column, values = self.table.schema.columns[pair.target], evaluated(pair.source, source)
-            if not pa.types.is_null(values.type) and not types.widens(from_arrow(values.type), column.type):
+            if pa.types.is_null(values.type) or types.widens(from_arrow(values.type), column.type):
+                arrays.append(assigned(values, column))
+                continue
+            fitting = _narrowed(values, column.type)
+            if fitting is None or (pair.null_safe and fitting.null_count > values.null_count):
                 raise NeedsSpark(f"comparing the key '{column.label}' with {values.type}")
-            arrays.append(assigned(values, column))
+            arrays.append(fitting)
         return arrays
 
     def _asked(self, pairs: Sequence[Pair], source: pa.Table) -> tuple[np.ndarray, Wanted]:
@@ -251,6 +259,23 @@ class KeyedMerge:
             target = flat_target(read_table(plan), self.bound)
             met = meet(self.bound, target, source)
         return self._decided(target, source, met, len(plan.parts))
+
+
+def _narrowed(values: pa.ChunkedArray, key: DataType) -> pa.ChunkedArray | None:
+    """Numbers as a narrower type, by way of the one in which Spark compares both: NULL where nothing of the narrower is
+    equal. None: several keys may be equal to one number, or these are no plain numbers."""
+    narrow = to_arrow(key)
+    if not all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in (values.type, narrow)):
+        return None
+    shared = tightest(values.type, narrow)
+    if shared is None or not types.widens(key, from_arrow(shared)):
+        return None
+    wide = values.cast(shared, safe=False)
+    fitting = wide.cast(narrow, safe=False)
+    same = pc.equal(fitting.cast(shared), wide)
+    if pa.types.is_floating(narrow):
+        same = pc.or_(same, pc.is_nan(wide))  # which is equal to itself here
+    return pc.if_else(same, fitting, pa.scalar(None, narrow))
 
 
 def merge_keyed(
