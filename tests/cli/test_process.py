@@ -58,7 +58,11 @@ def test_ctrl_c_ends_it_quietly(environment: dict[str, str], tmp_path: Path) -> 
     script = tmp_path / "script.sql"
     os.mkfifo(script)
     process = subprocess.Popen(
-        [*ANABRANCH, "sql", "-f", str(script)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*ANABRANCH, "sql", "-f", str(script)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
     )
     writer = os.open(script, os.O_WRONLY)  # returns when the command has begun to read
     try:
