@@ -77,7 +77,7 @@ def test_superseded_as_told(keep, data):
     whole = data.draw(st.sets(st.sampled_from(slots))) if keep is Keep.LONE and slots else set()
     expected, contested, settled = naive(parts, keep, types, whole)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(superseded_module, "_SMALL", data.draw(st.sampled_from([0, 1 << 16])))  # in groups, or in one
+        patch.setattr(superseded_module, "_TOGETHER", data.draw(st.sampled_from([0, 1 << 16])))  # in groups, or in one
         patch.setattr(superseded_module, "_PIECE", data.draw(st.sampled_from([1, 3, 999])))  # by few keys, or at once
         patch.setattr(tiers, "_SMALL", data.draw(st.sampled_from([0, 1 << 16])))  # runs of several stretches, or of one
         state = Superseded(keep).advanced(rows, whole)

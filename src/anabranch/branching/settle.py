@@ -8,7 +8,7 @@ What still conflicts goes to the side that the user chose, if one was chosen, or
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -90,11 +90,9 @@ def settle(
     theirs_dies = there & (ours_wins | given | merges | (lost_unchanged & ~here))
     places = np.flatnonzero(merges)
     rows = pa.table(combined, names=base.column_names).take(pa.array(places))
-    records = [_record(table, contest, at, base, ours, theirs, cells, detect) for at in np.flatnonzero(open_).tolist()]
+    records = _records(table, contest, np.flatnonzero(open_), (base, ours, theirs), cells, detect)
     news = bool((changed_there | ~there).any())
-    return Settled(
-        contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, tuple(records), news, conflict, given
-    )
+    return Settled(contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, records, news, conflict, given)
 
 
 def _array(table: pa.Table, name: str) -> pa.Array:
@@ -109,24 +107,26 @@ def same_rows(one: pa.Table, other: pa.Table) -> np.ndarray:
     return ~differ
 
 
-def _record(
+def _records(
     table: str,
     contest: Contest,
-    at: int,
-    base: pa.Table,
-    ours: pa.Table,
-    theirs: pa.Table,
+    places: np.ndarray,
+    sides: tuple[pa.Table, pa.Table, pa.Table],
     cells: list[np.ndarray],
     detect: Detect,
-) -> ConflictRecord:
-    def row(side: pa.Table) -> dict[str, Any]:
-        values: dict[str, Any] = side.slice(at, 1).to_pylist()[0]
-        return values
+) -> tuple[ConflictRecord, ...]:
+    """What a person is shown of the open conflicts: base, ours and theirs of each."""
+    here, there = contest.ours[places] >= 0, contest.theirs[places] >= 0
+    shown = [side.take(pa.array(places)).to_pylist() for side in sides]
+    clashes = np.array([clash[places] for clash in cells]).T
+    names = np.array(sides[0].column_names, dtype=object)
 
-    here, there = contest.ours[at] >= 0, contest.theirs[at] >= 0
-    rule = "update/update" if here and there else "delete/update" if here else "update/delete"
-    if detect == "cell" and here and there:
-        names = [name for name, clash in zip(base.column_names, cells, strict=True) if clash[at]]
-        rule = f"update/update of {', '.join(names)}"
-    mine, other = row(ours) if here else "deleted", row(theirs) if there else "deleted"
-    return ConflictRecord(table, "row", rule, mine, other, row(base), int(contest.base[at]))
+    def record(at: int) -> ConflictRecord:
+        rule = "update/update" if here[at] and there[at] else "delete/update" if here[at] else "update/delete"
+        if detect == "cell" and here[at] and there[at]:
+            rule = f"update/update of {', '.join(names[clashes[at]])}"
+        base, mine, other = (rows[at] for rows in shown)
+        ours, theirs = mine if here[at] else "deleted", other if there[at] else "deleted"
+        return ConflictRecord(table, "row", rule, ours, theirs, base, int(contest.base[places[at]]))
+
+    return tuple(map(record, range(len(places))))

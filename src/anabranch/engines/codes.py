@@ -196,12 +196,31 @@ def identities(values: pa.Array) -> Picks:
         parts = [validity(values).astype(np.int64), *(identities(child) for child in values.flatten())]
         return _joined(parts)
     if pa.types.is_nested(type_):
-        # Arrow hashes no lists: only `distinct` or a retract of arrays in arrays comes here.
-        seen: dict[str, int] = {}
-        return np.array([seen.setdefault(repr(value), len(seen)) for value in values.to_pylist()], dtype=np.int64)
+        return _list_identities(values)
     if pa.types.is_floating(type_):
         values = pc.add(values, pa.scalar(0, type_))  # -0.0 becomes 0.0
     codes: Picks = values.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+    return codes
+
+
+def _list_identities(values: pa.Array) -> Picks:
+    """Of lists and maps, which Arrow does not hash: lists of one length are rows of numbers."""
+    valid = validity(values)
+    lists = values.filter(pa.array(valid))
+    if pa.types.is_map(values.type):
+        elements = _joined([identities(lists.keys), identities(lists.items)])
+    else:
+        elements = identities(lists.flatten())
+    offsets = lists.offsets.to_numpy() - lists.offsets[0].as_py()
+    lengths, found, used = np.diff(offsets), np.zeros(len(lists), np.int64), 0
+    for length in np.unique(lengths):
+        alike = np.flatnonzero(lengths == length)
+        rows = elements[offsets[alike][:, None] + np.arange(length)]
+        _, codes = np.unique(rows, axis=0, return_inverse=True) if length else (None, np.zeros(len(alike), np.int64))
+        found[alike] = codes.reshape(-1) + used
+        used += int(codes.max()) + 1
+    codes = np.full(len(values), -1, np.int64)
+    codes[valid] = found
     return codes
 
 

@@ -30,7 +30,7 @@ from anabranch.keyed.tiers import Stretch, Tier, by_age, pieces, rows_in, runs, 
 from anabranch.model.part import POSITION_BITS
 from anabranch.storage.row_ids import bitmap, by_slot, united
 
-_SMALL = 1 << 16
+_TOGETHER = 1 << 16
 _PIECE = 1 << 18
 
 
@@ -170,7 +170,7 @@ def _groups(stretches: Iterable[Stretch]) -> list[list[Tier]]:
     groups: list[list[Tier]] = []
     rows = 0
     for run in reversed(runs(stretches)):
-        if groups and rows_in(run) <= max(2 * rows, _SMALL):
+        if groups and rows_in(run) <= max(2 * rows, _TOGETHER):
             groups[-1].insert(0, run)
             rows += rows_in(run)
         else:
