@@ -67,7 +67,7 @@ def _load(context: Context, lake: object) -> Iterator[Line]:
         sorted_rows = source.repartitionByRange("id").sortWithinPartitions("id")  # type: ignore[attr-defined]
         sorted_rows.write.parquet(str(plain), mode="overwrite")
 
-    times = in_turns({"ours": ours, "theirs": theirs}, repeat=3, warm_up=1, before=os.sync)
+    times = in_turns({"ours": ours, "theirs": theirs}, repeat=4, warm_up=1, before=os.sync)
     yield ratio(
         "keyed load, unsorted / Spark's range partitioning, sort and write", 1.1, times["ours"], times["theirs"]
     )

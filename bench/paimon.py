@@ -73,13 +73,13 @@ class _Sides:
         self.folder.mkdir()
 
     def load(self) -> Line:
-        """Leaves the tables load0 (of the warm-up, with a tenth of the rows), load1, load2."""
-        ours, theirs = (iter([f"d.load{turn}" for turn in range(3)]) for _ in range(2))
+        """Leaves the tables load0 (of the warm-up, with a tenth of the rows), load1 and so on."""
+        ours, theirs = (iter([f"d.load{turn}" for turn in range(5)]) for _ in range(2))
         sides = {
             "ours": lambda: self._load_ours(next(ours), "deduplicate"),
             "theirs": lambda: self._load_theirs(next(theirs), "deduplicate"),
         }
-        times = in_turns(sides, repeat=2, warm_up=1, before=os.sync)
+        times = in_turns(sides, repeat=4, warm_up=1, before=os.sync)
         return ratio("keyed load, unsorted / Paimon's", 0.4, times["ours"], times["theirs"])
 
     def load_into(self, name: str, engine: str) -> None:

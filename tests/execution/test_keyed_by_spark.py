@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from anabranch.errors import NullViolation
-from anabranch.execution import spark_keyed
+from anabranch.execution import spark_keyed, spread
 from anabranch.execution.session import temporarily
 from anabranch.options import Limits
 
@@ -13,9 +13,11 @@ pytestmark = pytest.mark.spark
 BY_A_JOB = Limits(local_insert=-1)
 
 
-@pytest.mark.parametrize("one_task", [-1, 1 << 60])
-def test_keyed_rows_are_the_same_in_one_task_and_in_ranges(new_lake, spark, monkeypatch, one_task):
-    monkeypatch.setattr(spark_keyed, "ONE_TASK", one_task)
+@pytest.mark.parametrize(("limits", "tasks"), [({}, 1), ({"_A_RANGE": 10_000}, 4), ({"_MOST_RANGES": 0}, 3)])
+def test_keyed_rows_are_the_same_in_one_task_and_in_ranges(new_lake, spark, monkeypatch, limits, tasks):
+    """By one task, by ranges of a sample, by ranges that Spark finds."""
+    for name, value in {**limits, **({"ONE_TASK": -1} if limits else {})}.items():
+        monkeypatch.setattr(spread, name, value)
     lake = new_lake(limits=BY_A_JOB)
     settings = {"spark.sql.shuffle.partitions": "3", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
     lake.sql("CREATE TABLE d.t (id BIGINT, v BIGINT, PRIMARY KEY (id))")
@@ -28,7 +30,7 @@ def test_keyed_rows_are_the_same_in_one_task_and_in_ranges(new_lake, spark, monk
     assert found.column("id").to_pylist() == list(range(1500)), "each key once, though each came twice"
     assert found.column("v").to_pylist() == [7 * key for key in range(1500)]
     parts = lake._session.view(lake.table("d.t")._open()).parts
-    assert len(parts) == (1 if one_task > 0 else 3)
+    assert len(parts) == tasks
 
 
 def test_few_rows_are_written_here(new_lake, spark, monkeypatch):
@@ -66,3 +68,17 @@ def test_upserts_by_spark_are_compacted_too(new_lake, spark, limits):
     assert len(view.parts) < len(view.state.parts) == 12, "runs were merged in the background"
     found = dict(zip(*lake.table("d.t").to_arrow().to_pydict().values(), strict=True))
     assert found == {key: min(key, 11) for key in range(31)}
+
+
+@pytest.mark.parametrize("limits", [Limits(), BY_A_JOB])
+@pytest.mark.parametrize("engine", ["deduplicate", "first-row", "partial-update"])
+@pytest.mark.parametrize("key_type", ["BIGINT", "STRING"])
+def test_of_one_key_the_order_of_the_query_decides(new_lake, limits, engine, key_type):
+    """Written here, by Spark's own writer, and by kernels, which convert the key."""
+    lake = new_lake(limits=limits)
+    lake.sql(f"CREATE TABLE d.t (k {key_type}, v INT, PRIMARY KEY (k)) TBLPROPERTIES ('merge-engine' = '{engine}')")
+    lake.sql("INSERT INTO d.t SELECT id % 100, hash(id) FROM range(0, 2000, 1, 8) ORDER BY hash(id)")
+    found = dict(zip(*lake.table("d.t").to_arrow().to_pydict().values(), strict=True))
+    hashes = lake.sql("SELECT id % 100, min(hash(id)), max(hash(id)) FROM range(2000) GROUP BY 1").collect()
+    kept = 1 if engine == "first-row" else 2
+    assert found == {str(row[0]) if key_type == "STRING" else row[0]: row[kept] for row in hashes}

@@ -9,13 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from anabranch.errors import DataError, NullViolation, StorageError, ValueOutOfRange
-from anabranch.execution import file_columns, spark_parquet, spark_writer
+from anabranch.execution import file_columns, spark_keyed, spark_parquet, spark_writer
+from anabranch.execution.estimates import planned
 from anabranch.execution.reader import ROW_ID, read_table
 from anabranch.execution.shape import by_place
 from anabranch.execution.slots import Slots
 from anabranch.model.part import POSITION_BITS, bounds_of, row_groups
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import Struct, StructField, parse_type
+from anabranch.options import Limits
 from anabranch.storage.files import Files
 from anabranch.storage.parquet import Destination
 from tests.execution.conftest import WAYS
@@ -229,6 +231,30 @@ def test_compression(both, codec):
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_columns_that_differ_from_row_to_row(spark, monkeypatch):
+    columns = ["id", "uuid() AS `a.b`", "IF(id % 9 = 0, NULL, rand()) AS c", "id % 7 AS d", "array(id) AS e"]
+    rows = spark.range(3000).selectExpr(*columns)
+    assert spark_parquet.unlike(rows, planned(rows)) == [], "few rows"
+    monkeypatch.setattr(spark_parquet, "_WORTH_A_LOOK", 0)
+    assert spark_parquet.unlike(rows, planned(rows)) == ["id", "a.b", "c"]
+    for other in (rows.where("id > 5"), rows.orderBy("d")):
+        assert spark_parquet.unlike(other, planned(other)) == [], "the first rows may take as long as all"
+
+
+@pytest.mark.spark
+def test_a_column_without_a_dictionary(new_lake, spark, files_in, monkeypatch):
+    monkeypatch.setattr(spark_keyed, "unlike", lambda *_: [names[1], names[3]])
+    lake = new_lake(limits=Limits(local_insert=-1))
+    lake.sql("CREATE TABLE d.t (id BIGINT, `x#y` INT, `z w` INT, `a.b` INT, PRIMARY KEY (id))")
+    names = [column.physical for column in lake.table("d.t")._open().schema.columns]
+    lake.sql("INSERT INTO d.t SELECT id, id % 3, id % 4, id % 5 FROM range(3000)")
+    (file,) = files_in(lake)
+    group = pq.read_metadata(file).row_group(0)
+    assert [group.column(at).has_dictionary_page for at in range(1, 4)] == [False, True, True], "a dot is a path's"
+    assert lake.table("d.t").count() == 3000
 
 
 @pytest.mark.spark

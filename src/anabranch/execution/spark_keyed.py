@@ -16,14 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, segment_starts
-from anabranch.execution.estimates import estimated_bytes
+from anabranch.execution.estimates import planned
 from anabranch.execution.file_columns import file_frame, why_kernel
 from anabranch.execution.keyed_writer import by_physical, keys_in, sorted_rows, with_marks, write_keyed
 from anabranch.execution.shape import Shape
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
-from anabranch.execution.spark_parquet import write_parquet
+from anabranch.execution.spark_parquet import unlike, write_parquet
 from anabranch.execution.spark_types import from_spark
-from anabranch.execution.spark_writer import Report, run_job, sent, shuffled_tasks, task_slots
+from anabranch.execution.spark_writer import Report, run_job, sent, task_slots
+from anabranch.execution.spread import spread
 from anabranch.keyed.bounds import part_keys
 from anabranch.keyed.keys import is_sorted
 from anabranch.keyed.keys import segment_starts as key_starts
@@ -31,13 +32,11 @@ from anabranch.keyed.sorted_merge import aged, sorted_merge
 from anabranch.keyed.standing import noted
 from anabranch.model.part import Part, row_groups
 from anabranch.model.schema import Schema
-from anabranch.model.types import backticked
 from anabranch.storage.parquet import Destination, read_groups, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ONE_TASK = 16 << 20  # bytes that one task sorts and writes sooner than several find their ranges
 _READERS = 4
 
 
@@ -63,20 +62,15 @@ def upsert_frame(
     plain = shape.kind is None and spec.rowkind is None and mark is None
     if plain and why_kernel(to.files, shape, incoming) is None:
         columns = file_frame(frame, shape, incoming)
-        keys = [backticked(name) for name in spec.key]
-        columns = _together(columns, keys).sortWithinPartitions(*keys)
-        parts = write_parquet(columns, to, shape.table, reserve)
+        plan = planned(columns)
+        with ThreadPoolExecutor(1) as pool:
+            looked = pool.submit(unlike, columns, plan)
+            gathered, _ = spread(columns, plan, spec.key)
+        parts = write_parquet(gathered, to, shape.table, reserve, unlike=looked.result())
         rows = sum(part.rows for part in parts)
         return Report(_checked(to, shape.table, parts, spec, next_slot), rows=rows)
     gathered, tasks = _by_key(frame, shape, spec)
     return run_job(gathered, to, reserve, tasks, lambda slots: _Task(to, shape, spec, slots, mark).__call__)
-
-
-def _together(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Rows by ranges of their keys; few of them in one task. For ranges Spark looks at all rows twice, at first to find
-    where to cut, and small upserts would spend most of their time on it."""
-    size = estimated_bytes(frame)
-    return frame.repartition(1) if size is not None and size <= ONE_TASK else frame.repartitionByRange(*keys)
 
 
 # --- written by Spark -------------------------------------------------------------------------------------------------
@@ -127,18 +121,16 @@ def _windows(tables: Iterable[pa.Table], spec: EngineSpec) -> Iterator[pa.Table]
 
 
 def _by_key(frame: DataFrame, shape: Shape, spec: EngineSpec) -> tuple[DataFrame, int]:
-    """Rows of one partition in one task, sorted by partition and key."""
-    names = frame.columns
+    """Rows of one partition in one task, sorted by partition and key; and how many tasks there are at most."""
+    # By place: a query may give two columns one name.
+    named = frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
     places = {column.physical: source for column, source in zip(shape.schema.columns, shape.sources, strict=True)}
 
     def columns(wanted: Sequence[str]) -> list[str]:
-        return [backticked(names[place]) for name in wanted if (place := places.get(name)) is not None]
+        return [f"c{place}" for name in wanted if (place := places.get(name)) is not None]
 
-    partition, order = columns(shape.schema.partitioned_by), columns(_partition_first(shape.schema, spec))
-    if not order:
-        return frame.coalesce(1), 1
-    spread = frame.repartition(*partition) if partition else frame.repartitionByRange(*order)
-    return spread.sortWithinPartitions(*order), shuffled_tasks(frame)
+    keys = columns(spec.key)
+    return spread(named, planned(named), keys, columns(shape.schema.partitioned_by)) if keys else (named.coalesce(1), 1)
 
 
 def _partition_first(schema: Schema, spec: EngineSpec) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
 from anabranch.execution.spark_types import from_spark, label_schema
-from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, shuffled_tasks, task_slots
+from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, task_slots
+from anabranch.execution.spread import shuffled_tasks
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
 from anabranch.model.schema import Column

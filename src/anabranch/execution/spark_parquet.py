@@ -13,16 +13,18 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from anabranch.errors import NullViolation, StorageError
+from anabranch.execution.estimates import Plan
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.session import temporarily
 from anabranch.execution.slots import Reserve
@@ -53,10 +55,15 @@ _OPTIONS = {
     "parquet.dictionary.page.size": str(256 << 10),
     # A column chunk whose bounds are longer than 4 KB would have no statistics at all, not even its NULLs. In bytes.
     "parquet.statistics.truncate.length": str(4 * statistics.MAX_TEXT),
+    # Nobody reads these, here or in Spark, and both are counted value by value or byte by byte.
+    "parquet.size.statistics.enabled": "false",
+    "parquet.page.write-checksum.enabled": "false",
     "maxRecordsPerFile": str(MAX_PART_ROWS),
     # Files of a task come to the folder when the whole job is committed, not one by one.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
 }
+_WORTH_A_LOOK, _LOOKED_AT = 64 << 20, 4096  # bytes of a frame that it pays for to look at so many rows first
+_UNLIKE = 0.95  # with this share of distinct values among those, a dictionary would become too large to keep
 _CODECS = {"lz4": "lz4_raw"}  # ours -> Spark's, where they differ
 _FILE = re.compile(r"part-(\d+)-.*?-c(\d+)\b.*\.parquet")
 _AT_ONCE = 4
@@ -72,8 +79,26 @@ class _Written:
     footer: pq.FileMetaData
 
 
-def write_parquet(frame: DataFrame, to: Destination, table: str, reserve: Reserve) -> list[Part]:
-    """The frame's rows as fresh parts, in the order of its partitions. All parts or none.
+def unlike(frame: DataFrame, plan: Plan) -> list[str]:
+    """Columns whose values differ from row to row, by the first rows, if these are easily had and the rows are many."""
+    if plan.bytes is None or plan.bytes < _WORTH_A_LOOK or not plan.is_cheap or plan.filters:
+        return []
+    with spark_failures():
+        rows = frame.limit(_LOOKED_AT).toArrow()
+    return [name for name in rows.column_names if _is_unlike(rows.column(name))]
+
+
+def _is_unlike(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_nested(column.type):
+        return False
+    return bool(pc.count_distinct(column).as_py() > _UNLIKE * len(column))
+
+
+def write_parquet(
+    frame: DataFrame, to: Destination, table: str, reserve: Reserve, unlike: Collection[str] = ()
+) -> list[Part]:
+    """The frame's rows as fresh parts, in the order of its partitions. All parts or none. Columns that are `unlike` get
+    no dictionaries: Spark would begin one in every row group, and give it up.
 
     The frame's columns are those of the files: the schema's physical names and types, in its order. Partitions keep
     their rows' order, so a frame that is sorted within its partitions gives sorted parts.
@@ -82,6 +107,7 @@ def write_parquet(frame: DataFrame, to: Destination, table: str, reserve: Reserv
     with _cleared(to.files, staging):
         with spark_failures(to.files.path(staging)), _settings(frame.sparkSession):
             options = {**_OPTIONS, "compression": _CODECS.get(to.compression, to.compression)}
+            options |= {f"parquet.enable.dictionary#{name}": "false" for name in unlike}
             writer = frame.write.options(**options)
             _interruptible(frame.sparkSession, lambda: writer.parquet(to.files.spark_url(staging)), tag=staging)
         with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -27,6 +27,7 @@ from anabranch.execution.shape import Shape
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
 from anabranch.execution.spark_parquet import write_parquet
 from anabranch.execution.spark_types import from_spark
+from anabranch.execution.spread import shuffled_tasks
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
 from anabranch.model.types import DataType, backticked
@@ -210,13 +211,6 @@ def _by_partition(frame: DataFrame, shape: Shape) -> tuple[DataFrame, int]:
         return frame.coalesce(MAX_TASKS), MAX_TASKS
     quoted = [backticked(name) for name in keys]
     return frame.repartition(*quoted).sortWithinPartitions(*quoted), shuffled_tasks(frame)
-
-
-def shuffled_tasks(frame: DataFrame) -> int:
-    """How many tasks a shuffle of the frame has at most."""
-    conf = frame.sparkSession.conf
-    settings = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.initialPartitionNum")
-    return max(int(conf.get(name, None) or 1) for name in settings)
 
 
 def sent(report: Report) -> pa.RecordBatch:
