@@ -57,9 +57,10 @@ class SparkHolder:
     @property
     def reads_times_as_utc(self) -> bool:
         """Whether a time without a zone means the same to Spark as it does here; a session that we start says UTC."""
-        if self._spark is None:
+        spark = self.there
+        if spark is None:
             return True
-        return (self._spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC") in _UTC
+        return (spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC") in _UTC
 
     def __call__(self) -> SparkSession:
         if self._spark is None:

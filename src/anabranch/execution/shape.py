@@ -5,7 +5,7 @@ A `Shape` is decided once from the incoming schema and then applied to any numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,10 +70,25 @@ class Shape:
         return pa.scalar(None, target) if text is None else _evaluated(text, target, column.label)
 
 
-def by_name(table: str, schema: Schema, names: Sequence[str], fixed: Mapping[str, str] | None = None) -> Shape:
+Evaluate = Callable[[str, Column], pa.Scalar]
+"""The value of a constant text as a column holds it."""
+
+
+def constant_here(text: str, column: Column) -> pa.Scalar:
+    return _evaluated(text, to_arrow(column.type), column.label)
+
+
+def by_name(
+    table: str,
+    schema: Schema,
+    names: Sequence[str],
+    fixed: Mapping[str, str] | None = None,
+    evaluate: Evaluate = constant_here,
+) -> Shape:
     """Columns meet by label. A column that the data lacks gets its default; it must have one or allow NULL.
 
     `fixed`: physical column -> SQL text of its value in all rows; if the data has it too, it must agree.
+    `evaluate`: what gives the values of such texts, and of defaults.
     """
     fixed = fixed or {}
     places: dict[str, int] = {}
@@ -87,7 +102,7 @@ def by_name(table: str, schema: Schema, names: Sequence[str], fixed: Mapping[str
     missing = _missing(schema, [column.physical for column in given], fixed)
     if extra or missing:
         raise ColumnMismatch(table, missing, extra, schema.labels)
-    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed, kind)
+    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed, kind, evaluate)
 
 
 def by_place(
@@ -96,6 +111,7 @@ def by_place(
     count: int,
     columns: Sequence[str] | None = None,
     fixed: Mapping[str, str] | None = None,
+    evaluate: Evaluate = constant_here,
 ) -> Shape:
     """The data's columns fill the listed ones, or all that are not fixed, in order."""
     fixed = dict(fixed or {})
@@ -109,7 +125,7 @@ def by_place(
         raise DataError(f"table '{table}' takes {len(targets)} columns here ({labels}), but the data has {count}.")
     places = {column.physical: place for place, column in enumerate(targets)}
     sources = [places.get(column.physical) for column in schema.columns]
-    return _shape(table, schema, sources, fixed, places.get(KIND))
+    return _shape(table, schema, sources, fixed, places.get(KIND), evaluate)
 
 
 def target(schema: Schema, label: str) -> Column:
@@ -118,13 +134,18 @@ def target(schema: Schema, label: str) -> Column:
 
 
 def _shape(
-    table: str, schema: Schema, sources: Sequence[int | None], fixed: Mapping[str, str], kind: int | None = None
+    table: str,
+    schema: Schema,
+    sources: Sequence[int | None],
+    fixed: Mapping[str, str],
+    kind: int | None,
+    evaluate: Evaluate,
 ) -> Shape:
     constants = {}
     for column, source in zip(schema.columns, sources, strict=True):
         text = fixed.get(column.physical, column.write_default if source is None else None)
         if text is not None:
-            constants[column.physical] = expressions.literal_sql(_evaluated(text, to_arrow(column.type), column.label))
+            constants[column.physical] = expressions.literal_sql(evaluate(text, column))
     return Shape(table, schema, tuple(sources), constants, kind)
 
 

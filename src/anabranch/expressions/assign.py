@@ -34,6 +34,11 @@ def constant(tree: exp.Expression, type: pa.DataType, *, column: str = "value") 
     return assign(one, compiled.type, type, column)[0]
 
 
+def is_deterministic(tree: exp.Expression) -> bool:
+    """Whether a constant expression has the same value whenever it is evaluated."""
+    return compile_expression(tree, _NO_COLUMNS).deterministic
+
+
 def assignable(source: pa.DataType, target: pa.DataType) -> bool:
     """Whether Spark stores a value of one type in a column of the other at all."""
     source, target = canonical(source), canonical(target)
