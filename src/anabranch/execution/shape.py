@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from anabranch import expressions
 from anabranch.engines.kinds import KIND
-from anabranch.errors import ColumnMismatch, DataError, NullViolation, ValueOutOfRange
+from anabranch.errors import ColumnMismatch, DataError, InvalidText, NullViolation, ValueOutOfRange
 from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
@@ -42,11 +42,14 @@ class Shape:
 
     def apply(self, data: pa.Table) -> pa.Table:
         arrays = []
+        telling = {*self.schema.primary_key, *self.schema.partitioned_by}
         for column, source in zip(self.schema.columns, self.sources, strict=True):
             if source is None:
                 array = pa.chunked_array([pa.repeat(self._constant(column), data.num_rows)])
             else:
                 array = assigned(data.column(source), column)
+                if column.physical in telling:
+                    check_text(array, column.label, self.table)
                 if column.physical in self.constants:
                     self._check_constant(array, column)
             _check_nulls(array, column.type, column.nullable, column.label, self.table)
@@ -194,6 +197,15 @@ def assigned(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     except pa.ArrowInvalid as error:
         raise ValueOutOfRange(column.label, column.type, str(error).splitlines()[0].rstrip(".")) from error
     return data if own == target else expressions.assign(data, own, target, column.label)
+
+
+def check_text(data: pa.ChunkedArray, label: str, table: str = "") -> None:
+    """Raises if text is not UTF-8, which Spark's strings need not be: the catalog keeps keys and partitions as text."""
+    if pa.types.is_string(data.type):
+        try:
+            data.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InvalidText(label, table) from error
 
 
 def _check_nulls(data: pa.ChunkedArray | pa.Array, type_: DataType, nullable: bool, label: str, table: str) -> None:

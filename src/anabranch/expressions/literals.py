@@ -103,7 +103,10 @@ def literal_sql(value: pa.Scalar) -> str:
         return f"named_struct({', '.join(pieces)})"
     if type in (TIMESTAMP, TIMESTAMP_NTZ):
         return _timestamp(value)
-    python = value.as_py()
+    try:
+        python = value.as_py()
+    except UnicodeDecodeError as error:
+        raise NeedsSpark("a literal of text that is not UTF-8") from error
     if type == BOOLEAN:
         return str(python).upper()
     if type == INT or (type == BIGINT and not BOUNDS[INT][0] <= python <= BOUNDS[INT][1]):
