@@ -89,6 +89,8 @@ def _of_key(value: SparkColumn, column: Column, table: str) -> SparkColumn:
     if column.type == types.STRING:
         message = F.lit(f"anabranch.errors.InvalidText: {InvalidText(column.label, table)}")
         return F.when(~F.is_valid_utf8(value), F.raise_error(message).cast("string")).otherwise(value)
+    if column.type in (types.FLOAT, types.DOUBLE):
+        return value + F.lit(0.0).cast(str(column.type))  # -0.0 becomes 0.0
     return value
 
 

@@ -19,7 +19,7 @@ from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
-from anabranch.storage.arrow_types import canonical, to_arrow
+from anabranch.storage.arrow_types import canonical, to_arrow, without_negative_zeros
 
 KINDS = Column(KIND, types.STRING, KIND)
 """The column that keyed tables take besides their own."""
@@ -49,6 +49,7 @@ class Shape:
             else:
                 array = assigned(data.column(source), column)
                 if column.physical in telling:
+                    array = without_negative_zeros(array)
                     check_text(array, column.label, self.table)
                 if column.physical in self.constants:
                     self._check_constant(array, column)
