@@ -155,7 +155,10 @@ def _shape(
 
 def _words(kinds: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_string(kinds.type) or pa.types.is_large_string(kinds.type) or pa.types.is_null(kinds.type)):
-        raise DataError(f"the column '{KIND}' is {kinds.type}, and kinds are the strings '+I', '-U', '+U' and '-D'.")
+        raise DataError(
+            f"the column '{KIND}' is {expressions.spark_name(kinds.type)}, "
+            "and kinds are the strings '+I', '-U', '+U' and '-D'."
+        )
     return kinds.cast(pa.string())
 
 

@@ -2,7 +2,7 @@
 
 from anabranch.expressions.assign import assign, constant, is_deterministic
 from anabranch.expressions.compile import Compiled, compile_expression, compile_predicate
-from anabranch.expressions.literals import literal_sql
+from anabranch.expressions.literals import literal_sql, shown
 from anabranch.expressions.parse import parse_expression
 from anabranch.expressions.pruning import Bound, ColumnStats, conjuncts, may_match, pushable, select_parts
 from anabranch.expressions.types import spark_name
@@ -23,6 +23,7 @@ __all__ = [
     "parse_expression",
     "pushable",
     "select_parts",
+    "shown",
     "spark_name",
     "zone_of",
 ]

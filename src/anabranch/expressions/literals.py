@@ -30,6 +30,7 @@ from anabranch.expressions.types import (
     widest,
 )
 
+_FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
 
 
@@ -114,8 +115,7 @@ def literal_sql(value: pa.Scalar) -> str:
     if type in (TINYINT, SMALLINT, BIGINT):
         return f"CAST({python} AS {spark_name(type).upper()})"
     if is_floating(type):
-        words = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-        return f"CAST('{words.get(repr(python), repr(python))}' AS {spark_name(type).upper()})"
+        return f"CAST('{shown(python)}' AS {spark_name(type).upper()})"
     if is_decimal(type):
         return f"CAST('{python:f}' AS {spark_name(type).upper()})"
     if pat.is_string(type) or pat.is_large_string(type):
@@ -125,6 +125,17 @@ def literal_sql(value: pa.Scalar) -> str:
     if type == DATE:
         return f"DATE '{python.isoformat()}'"
     raise NeedsSpark(f"a literal of type {spark_name(type)}")
+
+
+def shown(value: object) -> str:
+    """A Python value in an error, as SQL writes it."""
+    if isinstance(value, float):
+        return _FLOATS.get(repr(value), repr(value))
+    if isinstance(value, bytes):
+        return f"X'{value.hex().upper()}'"
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).lower()
+    return str(value)
 
 
 def _text(value: str) -> str:
