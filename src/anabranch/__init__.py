@@ -9,15 +9,17 @@ if TYPE_CHECKING:
     from anabranch.commands.result import Result
     from anabranch.errors import AnabranchError, CommitConflict, MergeConflict
     from anabranch.lake import Lake, connect
+    from anabranch.options import Limits
     from anabranch.table import Table
 
-__all__ = ["AnabranchError", "CommitConflict", "Lake", "MergeConflict", "Result", "Table", "connect"]
+__all__ = ["AnabranchError", "CommitConflict", "Lake", "Limits", "MergeConflict", "Result", "Table", "connect"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "AnabranchError": "errors",
     "CommitConflict": "errors",
     "Lake": "lake",
+    "Limits": "options",
     "MergeConflict": "errors",
     "Result": "commands.result",
     "Table": "table",

@@ -20,6 +20,7 @@ AnabranchError
 │   ├── TypeMismatch
 │   ├── ValueOutOfRange      overflow: never a wrap
 │   ├── NullViolation        NULL into NOT NULL
+│   ├── InvalidText          text that is not UTF-8 where rows are told apart by it
 │   ├── SeveralMatches       MERGE INTO: several source rows for one target row
 │   ├── KindRefused          a row of a kind that is unknown, or that the merge engine does not take
 │   └── ColumnMismatch       missing or extra columns
@@ -208,6 +209,17 @@ class NullViolation(DataError):
             else "Give a value, or DROP NOT NULL first (not for a column of the key)."
         )
         super().__init__(f"column {quoted(column)} of {quoted(table)} {is_not} holds NULL{count}. {way_out}")
+
+
+class InvalidText(DataError):
+    """Text that is not UTF-8 in a column by which rows are told apart."""
+
+    def __init__(self, column: str, table: str = "") -> None:
+        of = f" of {quoted(table)}" if table else ""
+        super().__init__(
+            f"column {quoted(column)}{of} tells rows apart, and the data has text for it that is not UTF-8. "
+            "Make it valid (make_valid_utf8 in SQL), or keep such values in a BINARY column; nothing was written."
+        )
 
 
 def _rows(count: int) -> str:

@@ -44,7 +44,8 @@ def connect(
     """Opens the lake in a folder or under a URL, and makes one where there is none yet (unless `create` is False).
 
     The catalog is SQLite inside the folder, or what `catalog` says: `postgresql+psycopg://user@host/database`.
-    `durability="process"` skips fsync: commits survive this process, not a power cut.
+    `durability="process"` skips fsync: commits survive this process, not a power cut. `limits`: the sizes at which work
+    goes from this process to Spark (`anabranch.Limits`).
     """
     from anabranch.catalog import Catalog
     from anabranch.storage.files import Files

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anabranch.commands import columns, describe, partitions, tables
-from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame
+from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame, insert_here
 from anabranch.commands.result import Result
 from anabranch.commands.session import HEAD, OpenTable, Ref, Session, rerun
 from anabranch.errors import DataError, NeedsSpark, Refused
@@ -149,20 +149,24 @@ class Table:
         if partition is None and not dynamic:
             return self._insert(data, EVERYTHING)
         spec = {label: declare.sql_literal(value) for label, value in (partition or {}).items()}
-        scope = Overwrite(partitions.scope(table, spec), dynamic=dynamic)
+        scope = Overwrite(partitions.scope(self._session, table, spec), dynamic=dynamic)
         return self._insert(data, scope, {table.schema.column(label).physical: text for label, text in spec.items()})
 
     @rerun
     def _insert(self, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, str] | None = None) -> int:
         table = self._writable()
         if is_spark_frame(data):
-            shape = by_name(table.name, table.schema, data.columns, fixed)
-            return insert_frame(self._session, table, run_rows.assignable(data, shape), shape, overwrite)
+            shape = by_name(table.name, table.schema, data.columns, fixed, self._session.constant)
+            return insert_frame(self._session, table, data, shape, overwrite)
         rows = arrow_table(data, table.schema)
-        shape = by_name(table.name, table.schema, rows.column_names, fixed)
+        shape = by_name(table.name, table.schema, rows.column_names, fixed, self._session.constant)
         try:
             return insert_arrow(self._session, table, [rows], shape, overwrite)
         except NeedsSpark as error:
+            if (spark := self._session.shared.spark.there) is not None:
+                from anabranch.execution.spark_types import arrow_frame
+
+                return insert_here(self._session, table, arrow_frame(spark, rows), shape, overwrite)
             raise DataError(f"{error} Cast the data first, or write it as a Spark DataFrame.") from error
 
     @rerun

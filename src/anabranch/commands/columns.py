@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from anabranch import expressions
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.engines import EngineSpec, check_change, engine_spec
-from anabranch.errors import AnabranchError, ColumnInUse, NullViolation, OptionConflict, SchemaError, TypeMismatch
+from anabranch.errors import (
+    AnabranchError,
+    ColumnInUse,
+    NeedsSpark,
+    NullViolation,
+    OptionConflict,
+    SchemaError,
+    TypeMismatch,
+)
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import read_batches
@@ -40,7 +48,7 @@ def define(session: Session, table_id: str, specs: Sequence[ColumnSpec]) -> tupl
     """New top-level columns with physical names of their own."""
     for spec in specs:
         checked("column", spec.label)
-        _check_default(spec)
+    defaults = [_declared(session, spec.default, spec.type, spec.label, nullable=spec.nullable) for spec in specs]
     names = session.catalog.reserve_names(table_id, [spec.label for spec in specs])
     return tuple(
         Column(
@@ -49,9 +57,9 @@ def define(session: Session, table_id: str, specs: Sequence[ColumnSpec]) -> tupl
             physical=physical,
             nullable=spec.nullable,
             comment=spec.comment,
-            write_default=spec.default,
+            write_default=default,
         )
-        for spec, physical in zip(specs, names, strict=True)
+        for spec, physical, default in zip(specs, names, defaults, strict=True)
     )
 
 
@@ -75,20 +83,27 @@ def _named(session: Session, table_id: str, type_: DataType, scope: str) -> Data
     return type_
 
 
-def _check_default(spec: ColumnSpec) -> None:
-    if spec.default is not None and literal(spec.default, spec.type, spec.label).upper() == "NULL":
-        _refuse_null_default(spec.label, nullable=spec.nullable)
-
-
-def _refuse_null_default(label: str, *, nullable: bool) -> None:
-    if not nullable:
+def _declared(session: Session, default: str | None, type_: DataType, label: str, *, nullable: bool) -> str | None:
+    """A default as the schema keeps it, checked. Its text, evaluated by every write; but a time that names no zone is
+    fixed now, so that it is the same for sessions of all zones."""
+    if default is None:
+        return None
+    value = literal(session, default, type_, label)
+    if value.upper() == "NULL" and not nullable:
         raise SchemaError(f"column '{label}' is NOT NULL: its default cannot be NULL.")
+    tree = expressions.parse_expression(default)
+    try:
+        with expressions.zone_of(lambda: False):
+            expressions.constant(tree, to_arrow(type_))
+    except NeedsSpark:
+        return value if expressions.is_deterministic(tree) else default
+    return default
 
 
-def literal(default: str, type_: DataType, label: str) -> str:
+def literal(session: Session, default: str, type_: DataType, label: str) -> str:
     """The value of a default as a literal, fixed now."""
     try:
-        value = expressions.constant(expressions.parse_expression(default), to_arrow(type_))
+        value = session.constant(default, Column(label, type_, label))
     except TypeMismatch as error:
         raise SchemaError(f"DEFAULT {default} does not fit column '{label}' of type {type_}.") from error
     except AnabranchError as error:
@@ -151,7 +166,7 @@ def added_column(session: Session, table: OpenTable, schema: Schema, spec: Colum
     if len(spec.path) == 1:
         evolve.add(schema, spec.path, Column(spec.label, spec.type, spec.label), None)  # names are checked first
         (column,) = define(session, table.id, [spec])
-        default = None if spec.default is None else literal(spec.default, spec.type, spec.label)
+        default = None if spec.default is None else literal(session, spec.default, spec.type, spec.label)
         return replace(column, initial_default=default)
     checked("column", spec.label)
     scope = _scope(schema, spec.path)
@@ -218,9 +233,8 @@ def alter_column(
             if len(path) > 1:
                 raise SchemaError(f"'{'.'.join(path)}' is inside a struct and can have no default.")
             column = schema.column(path[0])
-            if default is not None and literal(default, column.type, column.label).upper() == "NULL":
-                _refuse_null_default(column.label, nullable=column.nullable)
-            schema = evolve.set_default(schema, path[0], default)
+            kept = _declared(session, default, column.type, column.label, nullable=column.nullable)
+            schema = evolve.set_default(schema, path[0], kept)
         if comment is not None:
             schema = evolve.set_comment(schema, path, comment)
         if place is not None:

@@ -34,7 +34,8 @@ def _delete(session: Session, table: OpenTable, where: Predicate | None, by_spar
     view = session.view(table)
     if where is None:
         return _kill(session, table, _all_live(view), None)
-    dead = _found_here(session, view, where)
+    with session.times():
+        dead = _found_here(session, view, where)
     if dead is None:
         from anabranch.execution.spark_writer import dead_frame
 

@@ -91,7 +91,7 @@ def show_columns(table: OpenTable) -> Result:
 
 
 def show_partitions(session: Session, table: OpenTable, spec: partitions.Spec | None = None) -> Result:
-    wanted = partitions.scope(table, spec or {})
+    wanted = partitions.scope(session, table, spec or {})
     texts = [
         text
         for text in partitions.partitions(session, table)

@@ -53,7 +53,8 @@ def insert_arrow(
         from anabranch.commands.keyed import upsert_arrow
 
         return upsert_arrow(session, table, data, shape, overwrite)
-    shaped = [shape.apply(piece) for piece in data]
+    with session.times():
+        shaped = [shape.apply(piece) for piece in data]
     parts = write_parts(session.destination(table), shaped, lambda: session.next_slot(table.id))
     return commit_rows(session, table, parts, overwrite)
 
@@ -63,7 +64,7 @@ def insert_frame(
 ) -> int:
     """Rows of a Spark query. Few rows of a keyed table are sorted and written here: a job would shuffle them first."""
     if table.schema.primary_key and is_small(frame, session.shared.limits.local_insert):
-        return insert_arrow(session, table, [_brought(frame)], shape, overwrite)
+        return insert_here(session, table, frame, shape, overwrite)
     report = write_by_spark(session, table, frame, shape)
     rows = commit_rows(session, table, report.parts, overwrite, report.rows)
     if table.schema.primary_key and report.parts:
@@ -71,6 +72,15 @@ def insert_frame(
 
         flushed(session, table)
     return rows
+
+
+def insert_here(
+    session: Session, table: OpenTable, frame: DataFrame, shape: Shape, overwrite: Overwrite | None = None
+) -> int:
+    """Rows of a Spark query, brought to this process."""
+    from anabranch.execution.assignable import assignable
+
+    return insert_arrow(session, table, [_brought(assignable(frame, shape))], shape, overwrite)
 
 
 def _brought(frame: DataFrame) -> pa.Table:
@@ -83,10 +93,11 @@ def write_by_spark(
     session: Session, table: OpenTable, frame: DataFrame, shape: Shape, mark: Mark | None = None
 ) -> Report:
     """Fresh parts that no commit knows yet. `mark`: what all rows of a keyed table are."""
+    from anabranch.execution.assignable import assignable
     from anabranch.execution.spark_keyed import upsert_frame
     from anabranch.execution.spark_writer import write_frame
 
-    to = session.destination(table)
+    to, frame = session.destination(table), assignable(frame, shape)
     with session.slots_for_jobs(table) as slots:
         if table.schema.primary_key:
             next_slot = lambda: session.next_slot(table.id)  # noqa: E731

@@ -41,7 +41,8 @@ def upsert_arrow(
     session: Session, table: OpenTable, data: Sequence[pa.Table], shape: Shape, overwrite: Overwrite | None = None
 ) -> int:
     """Rows of this process: no Spark. The number of rows that were given."""
-    shaped = pa.concat_tables([shape.apply(piece) for piece in data])
+    with session.times():
+        shaped = pa.concat_tables([shape.apply(piece) for piece in data])
     rows = reduced(shaped, table.schema, table.engine)
     parts = write_records(session, table, rows)
     commit_rows(session, table, parts, overwrite, shaped.num_rows)
@@ -85,7 +86,8 @@ def delete_keys(session: Session, table: OpenTable, where: Predicate | None, by_
 
 def _delete_keys(session: Session, table: OpenTable, where: Predicate | None, by_spark: FrameOf) -> int:
     spec = table.engine
-    rows = _found_here(session, table, delete_labels(table), where)
+    with session.times():
+        rows = _found_here(session, table, delete_labels(table), where)
     if rows is None:
         return _by_spark(session, table, by_spark(), delete_shape(table), Mark(DELETE), "delete", where)
     if rows.num_rows:
@@ -145,7 +147,8 @@ def _update_keys(
     spec = table.engine
     shape = by_place(table.name, table.schema, len(table.schema.columns))
     try:
-        rows = _changed_here(session, table, values, where, scope, shape)
+        with session.times():
+            rows = _changed_here(session, table, values, where, scope, shape)
     except NeedsSpark:
         rows = None
     fields = tuple(name for name in spec.fields if name in values)

@@ -6,21 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch import expressions
 from anabranch.commands.insert import EVERYTHING, Overwrite
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.execution.writer import partition_text
 from anabranch.model.history import Commit
 from anabranch.model.records import PartitionRecord, TableDelta
-from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.statistics import decode, encode
 
 Spec = Mapping[str, str]
 """Partition column -> SQL text of its value."""
 
 
-def scope(table: OpenTable, spec: Spec) -> dict[str, Any]:
+def scope(session: Session, table: OpenTable, spec: Spec) -> dict[str, Any]:
     """Physical column -> encoded value, of the columns that the spec names."""
     if not table.schema.partitioned_by:
         raise Refused(f"'{table.name}' is not partitioned. Leave the PARTITION clause out.")
@@ -30,14 +28,13 @@ def scope(table: OpenTable, spec: Spec) -> dict[str, Any]:
         column = table.schema.column(label)
         if column.physical not in columns:
             raise NotFound("partition column", label, [c.label for c in columns.values()])
-        value = expressions.constant(expressions.parse_expression(text), to_arrow(column.type), column=label)
-        found[column.physical] = encode(value.as_py(), column.type)
+        found[column.physical] = encode(session.constant(text, column).as_py(), column.type)
     return found
 
 
-def _text(table: OpenTable, spec: Spec) -> str:
+def _text(session: Session, table: OpenTable, spec: Spec) -> str:
     """One whole partition."""
-    values = scope(table, spec)
+    values = scope(session, table, spec)
     missing = [column.label for column in table.schema.partition_columns if column.physical not in values]
     if missing:
         raise Refused(f"the partition of '{table.name}' needs a value for {', '.join(missing)}.")
@@ -76,7 +73,7 @@ def add_partitions(
     have = set(partitions(session, table))
     records = []
     for spec in specs:
-        text = _text(table, spec)
+        text = _text(session, table, spec)
         if text in have:
             if if_not_exists:
                 continue
@@ -97,7 +94,7 @@ def drop_partitions(
     known = partitions(session, table)
     dropped: list[str] = []
     for spec in specs:
-        values = scope(table, spec)
+        values = scope(session, table, spec)
         found = [text for text in known if all(json.loads(text).get(k) == v for k, v in values.items())]
         if not found and not if_exists:
             shown = "/".join(label + "=" + text.strip("'") for label, text in spec.items())
@@ -120,7 +117,7 @@ def drop_partitions(
 
 
 def truncate(session: Session, table: OpenTable, spec: Spec | None = None) -> Commit | None:
-    chosen = EVERYTHING if spec is None else Overwrite(scope(table, spec))
+    chosen = EVERYTHING if spec is None else Overwrite(scope(session, table, spec))
     state = session.catalog.state(table.position, table.id)
     removed = tuple(slot for slot, part in state.parts.items() if chosen.covers(part, ()))
     if not removed:

@@ -5,24 +5,26 @@ from __future__ import annotations
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from anabranch.branching.admit import Moved, admit
 from anabranch.catalog import Catalog
-from anabranch.errors import CommitConflict, NotFound, Refused
+from anabranch.errors import CommitConflict, NeedsSpark, NotFound, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableRecord
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 from anabranch.model.types import TIMESTAMP, quote_identifier
 from anabranch.options import Limits, option
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from anabranch.commands.compact import Compactor
     from anabranch.engines import EngineSpec
     from anabranch.execution.key_index import KeyIndex
@@ -236,6 +238,26 @@ class Session:
         another zone."""
         times = (schema.column(label).type == TIMESTAMP for label in labels)
         return self.shared.spark.reads_times_as_utc or not any(times)
+
+    def times(self) -> AbstractContextManager[None]:
+        """Around what is evaluated here: what depends on the time zone raises NeedsSpark if Spark's is not UTC."""
+        from anabranch.expressions import zone_of
+
+        return zone_of(lambda: self.shared.spark.reads_times_as_utc)
+
+    def constant(self, text: str, column: Column) -> pa.Scalar:
+        """The value of a constant text as the column holds it; where it depends on the time zone, in that of the Spark
+        session, if there is one."""
+        from anabranch.execution.shape import constant_here
+
+        try:
+            with self.times():
+                return constant_here(text, column)
+        except NeedsSpark:
+            constant_here(text, column)  # what only Spark knows for another reason is refused
+        from anabranch.execution.assignable import constant_by_spark
+
+        return constant_by_spark(self.shared.spark(), text, column)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

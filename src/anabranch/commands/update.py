@@ -44,7 +44,8 @@ def _update(
     view = session.view(table)
     shape = by_place(table.name, table.schema, len(table.schema.columns))
     try:
-        changed = _changed_here(session, table, view, values, where, scope, shape)
+        with session.times():
+            changed = _changed_here(session, table, view, values, where, scope, shape)
     except NeedsSpark:  # known from the text, or only from a value
         changed = None
     if changed is None:
@@ -121,12 +122,14 @@ def _write_here(session: Session, table: OpenTable, changed: _Changed) -> tuple[
 def _update_by_spark(
     session: Session, table: OpenTable, view: TableView, shape: Shape, by_spark: FrameOf
 ) -> tuple[list[Part], dict[int, BitMap]]:
+    from anabranch.execution.assignable import assignable
     from anabranch.execution.spark_writer import update_frame
 
     if not view.state.parts:
         return [], {}
     with session.slots_for_jobs(table) as slots:
-        report = update_frame(by_spark(), session.destination(table), shape, slots.reserve)
+        frame = assignable(by_spark(), shape)
+        report = update_frame(frame, session.destination(table), shape, slots.reserve)
         slots.used = report.parts
     return report.parts, report.dead
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.engines.feed import Mask, Numbers, Picks, validity
+from anabranch.storage.arrow_types import without_negative_zeros
 
 Words = npt.NDArray[np.uint64]
 _SIGN = np.uint64(1 << 63)
@@ -197,9 +198,7 @@ def identities(values: pa.Array) -> Picks:
         return _joined(parts)
     if pa.types.is_nested(type_):
         return _list_identities(values)
-    if pa.types.is_floating(type_):
-        values = pc.add(values, pa.scalar(0, type_))  # -0.0 becomes 0.0
-    codes: Picks = values.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+    codes: Picks = without_negative_zeros(values).dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
     return codes
 
 

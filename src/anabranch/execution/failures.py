@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ _OURS = re.compile(r"anabranch\.errors\.(\w+): (.*?)(?:\n\s*$|\n\n|\n\tat |\Z)",
 _FILE = re.compile(r"(?:reading file|read file|file:) ?(file:\S+?\.parquet)")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 _NO_ROOM = re.compile("No space left on device|Disk quota exceeded|File too large")
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+_OUR_MODULES = {"anabranch", "numpy", "pyarrow", "pyroaring", "sqlglot", "sqlalchemy", "fsspec", "pandas"}
 _STATE = re.compile(r"\s*SQLSTATE: \w+\s*$")
 _PYTHON = re.compile(r"^(\w[\w.]*(?:Error|Exception|Invalid|Warning): .+)$", re.MULTILINE)
 
@@ -95,6 +98,13 @@ def translated(error: Exception, writing: str | None = None) -> errors.Anabranch
         ours = kind.__new__(kind)
         Exception.__init__(ours, _STATE.sub("", message.strip()))
         return ours
+    lacking = _NO_MODULE.search(text)
+    if lacking and lacking.group(1) in _OUR_MODULES:
+        return errors.Refused(
+            f"Spark's Python workers lack the module '{lacking.group(1)}': they run another Python than this process. "
+            f"Set the environment variable PYSPARK_PYTHON, or 'spark.pyspark.python', to '{sys.executable}' before the "
+            "Spark session starts; on a cluster, install anabranch for its Python."
+        )
     full = _NO_ROOM.search(text)
     if full and writing is not None:
         return errors.StorageFull(writing, full.group())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import ValueOutOfRange
+from anabranch.errors import InvalidText, ValueOutOfRange
 from anabranch.execution.shape import Shape
 from anabranch.execution.spark_types import read_schema
 from anabranch.model import types
@@ -67,6 +67,8 @@ def file_frame(frame: DataFrame, shape: Shape, incoming: Sequence[DataType | Non
     for column, source, field in zip(shape.schema.columns, shape.sources, fields, strict=True):
         if source is not None:
             value = _converted(F.col(f"c{source}"), incoming[source], column, field.dataType)
+            if column.physical in shape.schema.primary_key:
+                value = _of_key(value, column, shape.table)
         else:
             value = F.expr(shape.constants.get(column.physical, "NULL")).cast(field.dataType)
         columns.append(value.alias(column.physical, metadata={}))
@@ -78,6 +80,18 @@ def _converted(value: SparkColumn, source: DataType | None, column: Column, targ
     if source is None or not (_is_number(source) and _is_number(column.type)) or types.widens(source, column.type):
         return value.cast(target)
     return checked_cast(value, column, target)
+
+
+def _of_key(value: SparkColumn, column: Column, table: str) -> SparkColumn:
+    """As `Shape.apply` has it."""
+    from pyspark.sql import functions as F
+
+    if column.type == types.STRING:
+        message = F.lit(f"anabranch.errors.InvalidText: {InvalidText(column.label, table)}")
+        return F.when(~F.is_valid_utf8(value), F.raise_error(message).cast("string")).otherwise(value)
+    if column.type in (types.FLOAT, types.DOUBLE):
+        return value + F.lit(0.0).cast(str(column.type))  # -0.0 becomes 0.0
+    return value
 
 
 def checked_cast(value: SparkColumn, column: Column, target: Any, place: str = "") -> SparkColumn:

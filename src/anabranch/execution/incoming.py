@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from anabranch import expressions
 from anabranch.errors import DataError, TypeMismatch, ValueOutOfRange
 from anabranch.model import types
 from anabranch.model.schema import Column, Schema
@@ -80,7 +81,9 @@ def _refuse_unknown_fields(name: str, values: Any, target: pa.DataType) -> None:
         return  # not of one type by themselves; the conversion to the column's type decides
     extra = _unknown(name, found, target)
     if extra:
-        raise DataError(f"the data has the field '{extra}', which the column's type {target} lacks.")
+        raise DataError(
+            f"the data has the field '{extra}', which the column's type {expressions.spark_name(target)} lacks."
+        )
 
 
 def _unknown(path: str, found: pa.DataType, target: pa.DataType) -> str | None:
@@ -121,6 +124,6 @@ def _refused(name: str, values: Sequence[Any], column: Column | None, error: Exc
             pa.array([value], target)
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as found:
             if not isinstance(found, (TypeError, pa.ArrowTypeError)) and _TOO_LARGE.search(str(found)):
-                return ValueOutOfRange(name, column.type, f"the value is {value}")
+                return ValueOutOfRange(name, column.type, f"the value is {expressions.shown(value)}")
             return TypeMismatch(name, type(value).__name__, column.type, repr(value)[:40])
     return TypeMismatch(name, str(error), column.type)

@@ -48,18 +48,23 @@ class SparkHolder:
     @property
     def there(self) -> SparkSession | None:
         """The session, if there is one; it is not started."""
+        self._spark = self._seen()
+        return self._spark
+
+    def _seen(self) -> SparkSession | None:
         if self._spark is None and "pyspark.sql.session" in sys.modules:
             from pyspark.sql import SparkSession
 
-            self._spark = SparkSession.getActiveSession()
+            return SparkSession.getActiveSession()
         return self._spark
 
     @property
     def reads_times_as_utc(self) -> bool:
         """Whether a time without a zone means the same to Spark as it does here; a session that we start says UTC."""
-        if self._spark is None:
+        spark = self._seen()
+        if spark is None:
             return True
-        return (self._spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC") in _UTC
+        return (spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC") in _UTC
 
     def __call__(self) -> SparkSession:
         if self._spark is None:

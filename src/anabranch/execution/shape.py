@@ -5,7 +5,7 @@ A `Shape` is decided once from the incoming schema and then applied to any numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 
 from anabranch import expressions
 from anabranch.engines.kinds import KIND
-from anabranch.errors import ColumnMismatch, DataError, NullViolation, ValueOutOfRange
+from anabranch.errors import ColumnMismatch, DataError, InvalidText, NullViolation, ValueOutOfRange
 from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
-from anabranch.storage.arrow_types import canonical, to_arrow
+from anabranch.storage.arrow_types import canonical, to_arrow, without_negative_zeros
 
 KINDS = Column(KIND, types.STRING, KIND)
 """The column that keyed tables take besides their own."""
@@ -42,11 +42,15 @@ class Shape:
 
     def apply(self, data: pa.Table) -> pa.Table:
         arrays = []
+        telling = {*self.schema.primary_key, *self.schema.partitioned_by}
         for column, source in zip(self.schema.columns, self.sources, strict=True):
             if source is None:
                 array = pa.chunked_array([pa.repeat(self._constant(column), data.num_rows)])
             else:
                 array = assigned(data.column(source), column)
+                if column.physical in telling:
+                    array = without_negative_zeros(array)
+                    check_text(array, column.label, self.table)
                 if column.physical in self.constants:
                     self._check_constant(array, column)
             _check_nulls(array, column.type, column.nullable, column.label, self.table)
@@ -70,10 +74,25 @@ class Shape:
         return pa.scalar(None, target) if text is None else _evaluated(text, target, column.label)
 
 
-def by_name(table: str, schema: Schema, names: Sequence[str], fixed: Mapping[str, str] | None = None) -> Shape:
+Evaluate = Callable[[str, Column], pa.Scalar]
+"""The value of a constant text as a column holds it."""
+
+
+def constant_here(text: str, column: Column) -> pa.Scalar:
+    return _evaluated(text, to_arrow(column.type), column.label)
+
+
+def by_name(
+    table: str,
+    schema: Schema,
+    names: Sequence[str],
+    fixed: Mapping[str, str] | None = None,
+    evaluate: Evaluate = constant_here,
+) -> Shape:
     """Columns meet by label. A column that the data lacks gets its default; it must have one or allow NULL.
 
     `fixed`: physical column -> SQL text of its value in all rows; if the data has it too, it must agree.
+    `evaluate`: what gives the values of such texts, and of defaults.
     """
     fixed = fixed or {}
     places: dict[str, int] = {}
@@ -87,7 +106,7 @@ def by_name(table: str, schema: Schema, names: Sequence[str], fixed: Mapping[str
     missing = _missing(schema, [column.physical for column in given], fixed)
     if extra or missing:
         raise ColumnMismatch(table, missing, extra, schema.labels)
-    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed, kind)
+    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed, kind, evaluate)
 
 
 def by_place(
@@ -96,6 +115,7 @@ def by_place(
     count: int,
     columns: Sequence[str] | None = None,
     fixed: Mapping[str, str] | None = None,
+    evaluate: Evaluate = constant_here,
 ) -> Shape:
     """The data's columns fill the listed ones, or all that are not fixed, in order."""
     fixed = dict(fixed or {})
@@ -109,7 +129,7 @@ def by_place(
         raise DataError(f"table '{table}' takes {len(targets)} columns here ({labels}), but the data has {count}.")
     places = {column.physical: place for place, column in enumerate(targets)}
     sources = [places.get(column.physical) for column in schema.columns]
-    return _shape(table, schema, sources, fixed, places.get(KIND))
+    return _shape(table, schema, sources, fixed, places.get(KIND), evaluate)
 
 
 def target(schema: Schema, label: str) -> Column:
@@ -118,19 +138,27 @@ def target(schema: Schema, label: str) -> Column:
 
 
 def _shape(
-    table: str, schema: Schema, sources: Sequence[int | None], fixed: Mapping[str, str], kind: int | None = None
+    table: str,
+    schema: Schema,
+    sources: Sequence[int | None],
+    fixed: Mapping[str, str],
+    kind: int | None,
+    evaluate: Evaluate,
 ) -> Shape:
     constants = {}
     for column, source in zip(schema.columns, sources, strict=True):
         text = fixed.get(column.physical, column.write_default if source is None else None)
         if text is not None:
-            constants[column.physical] = expressions.literal_sql(_evaluated(text, to_arrow(column.type), column.label))
+            constants[column.physical] = expressions.literal_sql(evaluate(text, column))
     return Shape(table, schema, tuple(sources), constants, kind)
 
 
 def _words(kinds: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_string(kinds.type) or pa.types.is_large_string(kinds.type) or pa.types.is_null(kinds.type)):
-        raise DataError(f"the column '{KIND}' is {kinds.type}, and kinds are the strings '+I', '-U', '+U' and '-D'.")
+        raise DataError(
+            f"the column '{KIND}' is {expressions.spark_name(kinds.type)}, "
+            "and kinds are the strings '+I', '-U', '+U' and '-D'."
+        )
     return kinds.cast(pa.string())
 
 
@@ -173,6 +201,15 @@ def assigned(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     except pa.ArrowInvalid as error:
         raise ValueOutOfRange(column.label, column.type, str(error).splitlines()[0].rstrip(".")) from error
     return data if own == target else expressions.assign(data, own, target, column.label)
+
+
+def check_text(data: pa.ChunkedArray, label: str, table: str = "") -> None:
+    """Raises if text is not UTF-8, which Spark's strings need not be: the catalog keeps keys and partitions as text."""
+    if pa.types.is_string(data.type):
+        try:
+            data.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InvalidText(label, table) from error
 
 
 def _check_nulls(data: pa.ChunkedArray | pa.Array, type_: DataType, nullable: bool, label: str, table: str) -> None:

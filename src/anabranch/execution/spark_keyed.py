@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, segment_starts
 from anabranch.execution.estimates import planned
-from anabranch.execution.file_columns import file_frame, why_kernel
+from anabranch.execution.file_columns import checked_cast, file_frame, why_kernel
 from anabranch.execution.keyed_writer import by_physical, keys_in, sorted_rows, with_marks, write_keyed
 from anabranch.execution.shape import Shape
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
@@ -32,6 +32,7 @@ from anabranch.keyed.sorted_merge import aged, sorted_merge
 from anabranch.keyed.standing import noted
 from anabranch.model.part import Part, row_groups
 from anabranch.model.schema import Schema
+from anabranch.model.types import DataType
 from anabranch.storage.parquet import Destination, read_groups, read_part
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def upsert_frame(
         parts = write_parquet(gathered, to, shape.table, reserve, unlike=looked.result())
         rows = sum(part.rows for part in parts)
         return Report(_checked(to, shape.table, parts, spec, next_slot), rows=rows)
-    gathered, tasks = _by_key(frame, shape, spec)
+    gathered, tasks = _by_key(frame, shape, spec, incoming)
     return run_job(gathered, to, reserve, tasks, lambda slots: _Task(to, shape, spec, slots, mark).__call__)
 
 
@@ -120,14 +121,27 @@ def _windows(tables: Iterable[pa.Table], spec: EngineSpec) -> Iterator[pa.Table]
 # --- written by kernels -----------------------------------------------------------------------------------------------
 
 
-def _by_key(frame: DataFrame, shape: Shape, spec: EngineSpec) -> tuple[DataFrame, int]:
-    """Rows of one partition in one task, sorted by partition and key; and how many tasks there are at most."""
+def _by_key(
+    frame: DataFrame, shape: Shape, spec: EngineSpec, incoming: Sequence[DataType | None]
+) -> tuple[DataFrame, int]:
+    """Rows of one partition in one task, sorted by partition and key; and how many tasks there are at most.
+
+    Keys are cast to their type before: '9' is above '10', and '1' and '01' may be one key.
+    """
+    from pyspark.sql import functions as F
+
     # By place: a query may give two columns one name.
     named = frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
-    places = {column.physical: source for column, source in zip(shape.schema.columns, shape.sources, strict=True)}
+    places = {}
+    for column, place in zip(shape.schema.columns, shape.sources, strict=True):
+        if place is None or column.physical not in spec.key:
+            continue
+        places[column.physical] = f"c{place}"
+        if incoming[place] is not None and str(incoming[place]) != str(column.type):
+            named = named.withColumn(f"c{place}", checked_cast(F.col(f"c{place}"), column, str(column.type)))
 
     def columns(wanted: Sequence[str]) -> list[str]:
-        return [f"c{place}" for name in wanted if (place := places.get(name)) is not None]
+        return [places[name] for name in wanted if name in places]
 
     keys = columns(spec.key)
     return spread(named, planned(named), keys, columns(shape.schema.partitioned_by)) if keys else (named.coalesce(1), 1)

@@ -23,7 +23,7 @@ from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
-from anabranch.execution.spark_types import from_spark, label_schema
+from anabranch.execution.spark_types import arrow_frame, from_spark, label_schema
 from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, task_slots
 from anabranch.execution.spread import shuffled_tasks
 from anabranch.execution.writer import PartsWriter
@@ -92,7 +92,7 @@ def matched_rows(spark: SparkSession, target: DataFrame, source: pa.Table, on: s
 
 
 def _numbered(spark: SparkSession, source: pa.Table) -> DataFrame:
-    return spark.createDataFrame(source.append_column(SOURCE_ROW, pa.array(np.arange(source.num_rows))))
+    return arrow_frame(spark, source.append_column(SOURCE_ROW, pa.array(np.arange(source.num_rows))))
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from anabranch.errors import AnabranchError, UnsupportedType
 from anabranch.model import types
 from anabranch.model.schema import Column
 from anabranch.model.types import DataType
+from anabranch.storage.arrow_types import canonical, from_arrow
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 _SPARK = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
@@ -40,6 +44,23 @@ def read_schema(columns: Sequence[Column], names: Sequence[str]) -> StructType:
 
 def label_schema(columns: Sequence[Column]) -> StructType:
     return _struct([_field(c.label, c.type) for c in columns])
+
+
+def spark_type(body: Any) -> Any:
+    """A type of Spark's from its JSON."""
+    return _struct([{"name": "c", "type": body, "nullable": True, "metadata": {}}]).fields[0].dataType
+
+
+def arrow_frame(spark: SparkSession, data: pa.Table) -> DataFrame:
+    """Rows of this process as a frame of the same types: Spark would take a time without a zone for one of its own."""
+    data = data.cast(pa.schema([field.with_type(canonical(field.type)) for field in data.schema]))
+    fields = [
+        {"name": field.name, "type": "void", "nullable": True, "metadata": {}}
+        if pa.types.is_null(field.type)
+        else _field(field.name, from_arrow(field.type))
+        for field in data.schema
+    ]
+    return spark.createDataFrame(data if data.num_rows else [], schema=_struct(fields))
 
 
 def _struct(fields: list[dict[str, Any]]) -> StructType:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from anabranch.model.part import Part
 from anabranch.model.schema import Schema
+from anabranch.storage.arrow_types import without_negative_zeros
 from anabranch.storage.parquet import ROW_GROUP, Destination, PartWriter
 from anabranch.storage.statistics import encode
 
@@ -100,7 +101,9 @@ def split(data: pa.Table, schema: Schema) -> Iterator[tuple[str | None, pa.Table
     places = [schema.columns.index(column) for column in schema.partition_columns]
     codes = np.zeros(data.num_rows, dtype=np.int64)
     for place in places:
-        encoded = pc.dictionary_encode(_alike(data.column(place)).combine_chunks(), null_encoding="encode")
+        encoded = pc.dictionary_encode(
+            without_negative_zeros(data.column(place)).combine_chunks(), null_encoding="encode"
+        )
         _, codes = np.unique(codes * len(encoded.dictionary) + encoded.indices.to_numpy(), return_inverse=True)
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
@@ -108,11 +111,6 @@ def split(data: pa.Table, schema: Schema) -> Iterator[tuple[str | None, pa.Table
     for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
         rows = in_order.slice(start, end - start)
         yield partition_text(schema, [rows.column(place)[0].as_py() for place in places]), rows
-
-
-def _alike(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values of one partition as one value: -0.0 is 0.0."""
-    return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
 
 
 def partition_text(schema: Schema, values: Iterable[Any]) -> str:

@@ -1,11 +1,12 @@
 """Spark SQL expressions over Arrow data, without a JVM: exactly Spark's answer, or "needs Spark"."""
 
-from anabranch.expressions.assign import assign, constant
+from anabranch.expressions.assign import assign, constant, is_deterministic
 from anabranch.expressions.compile import Compiled, compile_expression, compile_predicate
-from anabranch.expressions.literals import literal_sql
+from anabranch.expressions.literals import literal_sql, shown
 from anabranch.expressions.parse import parse_expression
 from anabranch.expressions.pruning import Bound, ColumnStats, conjuncts, may_match, pushable, select_parts
 from anabranch.expressions.types import spark_name
+from anabranch.expressions.zones import zone_of
 
 __all__ = [
     "Bound",
@@ -16,10 +17,13 @@ __all__ = [
     "compile_predicate",
     "conjuncts",
     "constant",
+    "is_deterministic",
     "literal_sql",
     "may_match",
     "parse_expression",
     "pushable",
     "select_parts",
+    "shown",
     "spark_name",
+    "zone_of",
 ]

@@ -17,6 +17,7 @@ from sqlglot import exp
 from anabranch.errors import ExpressionError, TypeMismatch, ValueOutOfRange
 from anabranch.expressions.casts import convert
 from anabranch.expressions.compile import compile_expression
+from anabranch.expressions.literals import shown
 from anabranch.expressions.nodes import any_true
 from anabranch.expressions.types import NULL, STRING, canonical, is_atomic, is_numeric, is_temporal, spark_name
 
@@ -32,6 +33,11 @@ def constant(tree: exp.Expression, type: pa.DataType, *, column: str = "value") 
     compiled = compile_expression(tree, _NO_COLUMNS)
     one = compiled(pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"]))
     return assign(one, compiled.type, type, column)[0]
+
+
+def is_deterministic(tree: exp.Expression) -> bool:
+    """Whether a constant expression has the same value whenever it is evaluated."""
+    return compile_expression(tree, _NO_COLUMNS).deterministic
 
 
 def assignable(source: pa.DataType, target: pa.DataType) -> bool:
@@ -82,7 +88,7 @@ def _assigned(array: pa.Array, *, target: pa.DataType, column: str) -> pa.Array:
     converted, bad = convert(plain, plain.type, canonical(target))
     if bad is not None and any_true(bad):
         first = plain.filter(pc.fill_null(bad, False))[0].as_py()
-        raise ValueOutOfRange(column, spark_name(target), f"the value is {first}")
+        raise ValueOutOfRange(column, spark_name(target), f"the value is {shown(first)}")
     return converted if converted.type == target else pc.cast(converted, target)
 
 

@@ -30,6 +30,7 @@ from anabranch.expressions.types import (
     is_decimal,
     spark_name,
 )
+from anabranch.expressions.zones import need_utc
 
 # A column's values in the target type, and a mask of those that have none (or None: all have one).
 Converted: TypeAlias = tuple[Datum, Datum | None]
@@ -58,9 +59,7 @@ def cast(node: Node, target: pa.DataType, *, attempt: bool = False) -> Node:
         return node
     if source == NULL:
         return typed_null(target)
-    kernel = KERNELS.get((_kind(source), _kind(target)))
-    if kernel is None:
-        raise NeedsSpark(f"a cast from {spark_name(source)} to {spark_name(target)}")
+    kernel = _kernel(source, target)
 
     def run(rows: pa.RecordBatch) -> Datum:
         values = node.run(rows)
@@ -87,10 +86,17 @@ def convert(values: Datum, source: pa.DataType, target: pa.DataType) -> Converte
     """The kernel of a pair, for callers that handle what does not fit themselves."""
     if source == target:
         return values, None
-    kernel = KERNELS.get((_kind(source), _kind(target)))
-    if kernel is None:
-        raise NeedsSpark(f"a cast from {spark_name(source)} to {spark_name(target)}")
-    return kernel(values, target)
+    return _kernel(source, target)(values, target)
+
+
+def _kernel(source: pa.DataType, target: pa.DataType) -> Kernel:
+    pair = (_kind(source), _kind(target))
+    said = f"a cast from {spark_name(source)} to {spark_name(target)}"
+    if pair in ZONED:
+        need_utc(said)
+    if pair not in KERNELS:
+        raise NeedsSpark(said)
+    return KERNELS[pair]
 
 
 def rescale(values: Datum, target: pa.DataType) -> Converted:
@@ -263,7 +269,7 @@ def _date_to_timestamp(values: Datum, target: pa.DataType) -> Converted:
 
 
 def _reinterpreted(values: Datum, target: pa.DataType) -> Converted:
-    """The same instant with or without a zone: the session's zone is UTC."""
+    """The same instant with or without a zone, which is UTC."""
     return pc.cast(pc.cast(values, BIGINT), target), None
 
 
@@ -308,6 +314,15 @@ KERNELS: dict[tuple[str, str], Kernel] = {
     ("timestamp_ntz", "string"): _temporal_to_string,
     ("timestamp_ntz", "date"): _plain,
     ("timestamp_ntz", "timestamp"): _reinterpreted,
+}
+
+# Pairs whose result depends on the zone; a text may name its own, so strings are looked at when they are read.
+ZONED = {
+    ("date", "timestamp"),
+    ("timestamp_ntz", "timestamp"),
+    ("timestamp", "date"),
+    ("timestamp", "string"),
+    ("timestamp", "timestamp_ntz"),
 }
 
 # Pairs that never fail on a value: what holds them is evaluated eagerly.

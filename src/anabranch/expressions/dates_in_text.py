@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from anabranch.errors import NeedsSpark
 from anabranch.expressions.types import DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, spark_name
+from anabranch.expressions.zones import need_utc
 
 # Spark trims what Java calls whitespace or an ISO control character.
 TRIMMED = "".join(map(chr, [*range(0x21), 0x7F]))
@@ -62,6 +63,8 @@ def micros_of(text: str, type: pa.DataType) -> int | None:
         moment = dt.datetime(year, month, day, hour, minute, second)
     except ValueError:
         return None
+    if not zone and type == TIMESTAMP:
+        need_utc(f"the timestamp '{text}'")
     if zone and zone[0] in "+-":
         hours, minutes = int(zone[1:3]), int(zone[4:])
         if hours > 17 or minutes > 59:
@@ -90,6 +93,7 @@ def column_from_text(strings: pa.Array, type: pa.DataType) -> tuple[pa.Array, pa
     good = pc.and_(plain, _exists(pc.if_else(plain, trimmed, pa.scalar("2000-01-01"))))
     kept = pc.if_else(good, trimmed, pa.scalar(None, STRING))
     if type == TIMESTAMP:
+        need_utc("text as a timestamp")
         return pc.assume_timezone(pc.cast(kept, TIMESTAMP_NTZ), "UTC"), pc.invert(good)
     return pc.cast(kept, type), pc.invert(good)
 

@@ -30,6 +30,7 @@ from anabranch.expressions.types import (
     widest,
 )
 
+_FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"})
 
 
@@ -103,7 +104,10 @@ def literal_sql(value: pa.Scalar) -> str:
         return f"named_struct({', '.join(pieces)})"
     if type in (TIMESTAMP, TIMESTAMP_NTZ):
         return _timestamp(value)
-    python = value.as_py()
+    try:
+        python = value.as_py()
+    except UnicodeDecodeError as error:
+        raise NeedsSpark("a literal of text that is not UTF-8") from error
     if type == BOOLEAN:
         return str(python).upper()
     if type == INT or (type == BIGINT and not BOUNDS[INT][0] <= python <= BOUNDS[INT][1]):
@@ -111,8 +115,7 @@ def literal_sql(value: pa.Scalar) -> str:
     if type in (TINYINT, SMALLINT, BIGINT):
         return f"CAST({python} AS {spark_name(type).upper()})"
     if is_floating(type):
-        words = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-        return f"CAST('{words.get(repr(python), repr(python))}' AS {spark_name(type).upper()})"
+        return f"CAST('{shown(python)}' AS {spark_name(type).upper()})"
     if is_decimal(type):
         return f"CAST('{python:f}' AS {spark_name(type).upper()})"
     if pat.is_string(type) or pat.is_large_string(type):
@@ -122,6 +125,17 @@ def literal_sql(value: pa.Scalar) -> str:
     if type == DATE:
         return f"DATE '{python.isoformat()}'"
     raise NeedsSpark(f"a literal of type {spark_name(type)}")
+
+
+def shown(value: object) -> str:
+    """A Python value in an error, as SQL writes it."""
+    if isinstance(value, float):
+        return _FLOATS.get(repr(value), repr(value))
+    if isinstance(value, bytes):
+        return f"X'{value.hex().upper()}'"
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).lower()
+    return str(value)
 
 
 def _text(value: str) -> str:

@@ -34,6 +34,7 @@ from anabranch.expressions.types import (
     is_numeric,
     spark_name,
 )
+from anabranch.expressions.zones import need_utc
 
 
 @dataclass(frozen=True)
@@ -278,6 +279,7 @@ def _moved(scope: Scope, tree: exp.Expression) -> Node:
 
 
 def _current_date(scope: Scope, tree: exp.Expression) -> Node:
+    need_utc("current_date")
     return replace(literal(scope.now.date(), DATE), deterministic=False)
 
 

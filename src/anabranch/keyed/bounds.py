@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from anabranch.errors import DataError
 from anabranch.keyed.key_columns import KeyColumns, Row, is_text, is_wide, ordered_floats
 from anabranch.model import types
 from anabranch.model.types import DataType
@@ -56,6 +57,15 @@ def part_keys(keys: KeyColumns, row_groups: Sequence[int]) -> PartKeys:
 # --- bounds and rows --------------------------------------------------------------------------------------------------
 
 
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"a key to look for, X'{value.hex().upper()}', is not UTF-8. Make it valid (make_valid_utf8 in SQL)."
+        ) from error
+
+
 def bound(keys: KeyColumns, at: int) -> Bound:
     """The whole key of one row."""
     values = list(keys.row(at))
@@ -63,7 +73,7 @@ def bound(keys: KeyColumns, at: int) -> Bound:
     for type_ in keys.types:
         value = values.pop(0)
         if isinstance(value, bytes):
-            found.append(value.hex() if _is_binary(type_) else value.decode())
+            found.append(value.hex() if _is_binary(type_) else _text(value))
         elif is_wide(type_):
             low = values.pop(0)
             assert isinstance(low, int)

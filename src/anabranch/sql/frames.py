@@ -80,13 +80,14 @@ def _plan(session: Session, use: TableUse, text: str) -> ScanPlan:
         labels = [label for label in table.schema.labels if label.lower() in use.columns]
         labels = labels or [_narrowest(table.schema)]
     where = _pushed(session, use, table.schema)
-    plan = plan_scan(session.view(table), labels, where)
-    try:
-        if where is not None:
-            where.compiled(table.schema)
-        return plan.as_hint()
-    except NeedsSpark:  # it may still skip parts; rows are filtered by Spark alone
-        return plan.unfiltered()
+    with session.times():
+        plan = plan_scan(session.view(table), labels, where)
+        try:
+            if where is not None:
+                where.compiled(table.schema)
+            return plan.as_hint()
+        except NeedsSpark:  # it may still skip parts; rows are filtered by Spark alone
+            return plan.unfiltered()
 
 
 def _narrowest(schema: Schema) -> str:

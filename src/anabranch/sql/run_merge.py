@@ -52,7 +52,8 @@ def source_of(session: Session, source: s.MergeSource, target: Schema, args: Any
     elif source.table is not None:
         found = _small_table(session, source)
     elif source.values is not None:
-        found = _constants(source.values)
+        with session.times():
+            found = _constants(source.values)
     if found is None:
         return of_frame(run_query(session, f"SELECT * FROM {source.text}", args, frames))
     return found if source.labels is None else _relabelled(found, source.labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from anabranch.commands.insert import (
     Overwrite,
     insert_arrow,
     insert_frame,
+    insert_here,
     or_discard,
     write_by_spark,
 )
@@ -26,16 +27,15 @@ from anabranch.commands.tables import TableSpec, commit_new, prepare_table, refu
 from anabranch.commands.update import update
 from anabranch.errors import NeedsSpark, Refused, SqlError
 from anabranch.execution.estimates import is_small
-from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID
-from anabranch.execution.shape import Shape, assigned, by_name, by_place, target
+from anabranch.execution.shape import Shape, by_name, by_place, target
 from anabranch.model.records import TableDelta
+from anabranch.model.schema import Column
 from anabranch.model.types import quote_identifier
 from anabranch.sql import statements as s
 from anabranch.sql.frames import run_query
 from anabranch.sql.values import value_table
-from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.parquet import ORIGIN
 
 Frames = Mapping[str, Any]
@@ -58,105 +58,87 @@ def writable(session: Session, name: Any) -> tuple[Session, OpenTable]:
 def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames) -> Result:
     reading = session
     session, table = writable(session, statement.name)
-    fixed = _fixed(table, statement)
-    overwrite = _overwrite(table, statement)
+    fixed = _fixed(session, table, statement)
+    overwrite = _overwrite(session, table, statement)
     if isinstance(statement.source, s.Values):
-        rows = _values_here(table, statement, fixed)
+        targets = _targets(table, statement, fixed)
+        rows = _values_here(session, table, statement.source, targets)
         if rows is not None:
-            shape = by_place(table.name, table.schema, rows.num_columns, statement.columns, fixed)
+            evaluate = session.constant
+            shape = by_place(table.name, table.schema, rows.num_columns, statement.columns, fixed, evaluate)
             return _rows_result("rows_inserted", insert_arrow(session, table, [rows], shape, overwrite))
-    text = _as_query(statement)
-    frame = run_query(reading, text, args, frames)
-    shape = _shape(table, statement, frame, fixed)
-    rows = insert_frame(session, table, assignable(frame, shape), shape, overwrite)
-    return _rows_result("rows_inserted", rows)
+        frame = run_query(reading, _as_query(statement.source, targets), args, frames)
+        shape = _shape(session, table, statement, frame, fixed)
+        return _rows_result("rows_inserted", insert_here(session, table, frame, shape, overwrite))
+    frame = run_query(reading, statement.source, args, frames)
+    shape = _shape(session, table, statement, frame, fixed)
+    return _rows_result("rows_inserted", insert_frame(session, table, frame, shape, overwrite))
 
 
-def _shape(table: OpenTable, statement: s.Insert, frame: Any, fixed: Mapping[str, str]) -> Shape:
+def _shape(session: Session, table: OpenTable, statement: s.Insert, frame: Any, fixed: Mapping[str, str]) -> Shape:
+    evaluate = session.constant
     if statement.by_name:
-        return by_name(table.name, table.schema, frame.columns, fixed)
-    return by_place(table.name, table.schema, len(frame.columns), statement.columns, fixed)
+        return by_name(table.name, table.schema, frame.columns, fixed, evaluate)
+    return by_place(table.name, table.schema, len(frame.columns), statement.columns, fixed, evaluate)
 
 
 def explained_writer(session: Session, statement: s.Insert, frame: Any) -> tuple[str, str]:
     """The table that an INSERT of the frame writes, and which writer its rows take."""
+    from anabranch.execution.assignable import assignable
     from anabranch.execution.spark_writer import why_kernel_writes
 
     session, table = writable(session, statement.name)
-    shape = _shape(table, statement, frame, _fixed(table, statement))
+    shape = _shape(session, table, statement, frame, _fixed(session, table, statement))
     if table.schema.primary_key and is_small(frame, session.shared.limits.local_insert):
         return table.name, "this process: Spark takes the rows to be few"
     why = why_kernel_writes(assignable(frame, shape), session.destination(table), shape)
     return table.name, "Spark's own writer" if why is None else f"kernels: {why}"
 
 
-def assignable(frame: Any, shape: Shape) -> Any:
-    """The frame, refused before a job starts if a type cannot be assigned; what only Spark can cast, Spark casts."""
-    from pyspark.sql import functions as F
-
-    from anabranch.execution.spark_types import from_spark
-
-    types = from_spark(frame.schema, lenient=True)
-    casts = {}
-    for column, source in zip(shape.schema.columns, shape.sources, strict=True):
-        if source is None:
-            continue
-        _, type_ = types[source]
-        empty = pa.chunked_array([pa.array([], pa.null() if type_ is None else to_arrow(type_))])
-        try:
-            assigned(empty, column)
-        except NeedsSpark:
-            casts[source] = column
-    if not casts:
-        return frame
-    columns = [f"c{place}" for place in range(len(types))]
-    named = frame.toDF(*columns)
-    return named.select(
-        *[
-            checked_cast(F.col(columns[place]), casts[place], str(casts[place].type)).alias(label) if place in casts
-            else F.col(columns[place]).alias(label)
-            for place, (label, _) in enumerate(types)
-        ]
-    )  # fmt: skip
-
-
-def _values_here(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]) -> pa.Table | None:
-    """VALUES of constants, without Spark; None if one of them needs it."""
-    assert isinstance(statement.source, s.Values)
+def _targets(table: OpenTable, statement: s.Insert, fixed: Mapping[str, str]) -> list[Column]:
     if statement.columns is None:
-        targets = [column for column in table.schema.columns if column.physical not in fixed]
-    else:
-        targets = [target(table.schema, label) for label in statement.columns]
+        return [column for column in table.schema.columns if column.physical not in fixed]
+    return [target(table.schema, label) for label in statement.columns]
+
+
+def _values_here(session: Session, table: OpenTable, values: s.Values, targets: Sequence[Column]) -> pa.Table | None:
+    """VALUES of constants, without Spark; None if one of them needs it."""
     try:
-        return value_table(table.name, statement.source, targets)
+        with session.times():
+            return value_table(table.name, values, targets)
     except NeedsSpark:
         return None
 
 
-def _as_query(statement: s.Insert) -> str:
-    if not isinstance(statement.source, s.Values):
-        return statement.source
-    rows = statement.source.rows
-    if any(isinstance(value, s.Default) for row in rows for value in row):
-        raise SqlError("DEFAULT beside an expression that only Spark can evaluate: list the columns without it instead")
-    return "VALUES " + ", ".join("(" + ", ".join(map(str, row)) + ")" for row in rows)
+def _as_query(values: s.Values, targets: Sequence[Column]) -> str:
+    """The same for Spark. What it takes several types of a column for is one type, so a default, whose type is the
+    column's, is cast to it."""
+
+    def text(value: str | s.Default, column: Column) -> str:
+        default = f"CAST({column.write_default or 'NULL'} AS {column.type})"
+        return default if isinstance(value, s.Default) else value
+
+    rows = (", ".join(map(text, row, targets)) for row in values.rows)
+    return "VALUES " + ", ".join(f"({row})" for row in rows)
 
 
-def _fixed(table: OpenTable, statement: s.Insert) -> dict[str, str]:
+def _fixed(session: Session, table: OpenTable, statement: s.Insert) -> dict[str, str]:
     """Static partition values: physical column -> SQL text."""
     given = {label: text for label, text in (statement.partition or {}).items() if text is not None}
     if statement.partition is not None:
-        partitions.scope(table, dict.fromkeys(statement.partition, "NULL"))  # every name must be a partition column
+        partitions.scope(
+            session, table, dict.fromkeys(statement.partition, "NULL")
+        )  # every name must be a partition column
     return {table.schema.column(label).physical: text for label, text in given.items()}
 
 
-def _overwrite(table: OpenTable, statement: s.Insert) -> Overwrite | None:
+def _overwrite(session: Session, table: OpenTable, statement: s.Insert) -> Overwrite | None:
     if not statement.overwrite:
         return None
     if statement.partition is None:
         return EVERYTHING
     static = {label: text for label, text in statement.partition.items() if text is not None}
-    return Overwrite(partitions.scope(table, static), dynamic=len(static) < len(table.schema.partitioned_by))
+    return Overwrite(partitions.scope(session, table, static), dynamic=len(static) < len(table.schema.partitioned_by))
 
 
 # --- DELETE and UPDATE ------------------------------------------------------------------------------------------------

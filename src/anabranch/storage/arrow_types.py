@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.errors import UnsupportedType
 from anabranch.model import types
@@ -94,6 +96,11 @@ def from_arrow(type_: pa.DataType, where: str = "") -> DataType:
 def canonical(type_: pa.DataType, where: str = "") -> pa.DataType:
     """The type among ours that holds the same values: any unit and zone of time, any width of offsets."""
     return type_ if pa.types.is_null(type_) else to_arrow(from_arrow(type_, where))
+
+
+def without_negative_zeros(values: Any) -> Any:
+    """An array whose -0.0 is 0.0, which SQL takes for the same value; anything but floats is itself."""
+    return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:

@@ -20,6 +20,7 @@ from anabranch.execution.plan import ScanPlan
 from anabranch.execution.shape import by_place
 from anabranch.execution.spark_merge import Given, Rule, matched_rows, merge_frame, ranges
 from anabranch.execution.spark_scan import scan_frame
+from anabranch.execution.spark_types import arrow_frame
 from anabranch.expressions import parse_expression
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def given_source(session: Session, table: OpenTable, bound: BoundMerge, source: 
     matched = matched_rows(spark, target_frame(session, bound, plan, ids=False), small, bound.on)
     alone = np.ones(rows.num_rows, bool)
     alone[matched] = False
-    return Given(frame, small=True, alone=spark.createDataFrame(rows.filter(pa.array(alone))))
+    return Given(frame, small=True, alone=arrow_frame(spark, rows.filter(pa.array(alone))))
 
 
 def merged_by_spark(

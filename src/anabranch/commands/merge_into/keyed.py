@@ -43,7 +43,7 @@ from anabranch.execution.keyed_writer import keys_in, reduced
 from anabranch.execution.reader import read_table
 from anabranch.execution.records import rows_of
 from anabranch.execution.shape import Shape, assigned, by_place
-from anabranch.expressions.types import tightest
+from anabranch.expressions.types import spark_name, tightest
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import match
 from anabranch.keyed.lookup import Wanted, wanted
@@ -196,7 +196,7 @@ class KeyedMerge:
                 continue
             fitting = _narrowed(values, column.type)
             if fitting is None or (pair.null_safe and fitting.null_count > values.null_count):
-                raise NeedsSpark(f"comparing the key '{column.label}' with {values.type}")
+                raise NeedsSpark(f"comparing the key '{column.label}' with {spark_name(values.type)}")
             arrays.append(fitting)
         return arrays
 

@@ -34,7 +34,8 @@ def merge_into(session: Session, table: OpenTable, request: MergeRequest, source
         if source.rows is not None and not source.rows.num_rows and not bound.of("not matched by source"):
             return Merged(Strategy("nothing", "the source is empty"), clock.seconds)
         merge = merge_keyed if table.schema.primary_key else merge_append
-        return merge(session, table, bound, source, strategy, evolved, clock)
+        with session.times():
+            return merge(session, table, bound, source, strategy, evolved, clock)
 
 
 def strategy_of(table: OpenTable, bound: BoundMerge) -> Strategy:

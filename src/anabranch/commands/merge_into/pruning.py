@@ -65,20 +65,20 @@ def _values(
 ) -> str | None:
     try:
         values = evaluated(pair.source, source)
-    except AnabranchError:
+        if not _says(bound, pair, values.type) or (pair.null_safe and values.null_count):
+            return None
+        name = names[pair.target]
+        values = pc.unique(values.combine_chunks()).drop_null()
+        if not len(values):
+            return "FALSE"
+        if len(values) <= LISTED:
+            return f"{name} IN ({', '.join(literal_sql(value) for value in values)})"
+        if exact:
+            return None
+        ends = pc.min_max(values)
+        return _between(name, ends["min"], ends["max"])
+    except AnabranchError:  # only Spark can evaluate it, or write it
         return None
-    if not _says(bound, pair, values.type) or (pair.null_safe and values.null_count):
-        return None
-    name = names[pair.target]
-    values = pc.unique(values.combine_chunks()).drop_null()
-    if not len(values):
-        return "FALSE"
-    if len(values) <= LISTED:
-        return f"{name} IN ({', '.join(literal_sql(value) for value in values)})"
-    if exact:
-        return None
-    ends = pc.min_max(values)
-    return _between(name, ends["min"], ends["max"])
 
 
 def _renamed(text: str, bound: BoundMerge, names: Mapping[int, str]) -> str:

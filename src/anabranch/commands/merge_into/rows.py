@@ -110,7 +110,7 @@ def _comparable(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.Chunke
         return one, pa.chunked_array([pa.nulls(len(other), one.type)])
     shared = tightest(one.type, other.type) if is_numeric(one.type) and is_numeric(other.type) else None
     if shared is None:
-        raise NeedsSpark(f"comparing {one.type} with {other.type}")
+        raise NeedsSpark(f"comparing {expressions.spark_name(one.type)} with {expressions.spark_name(other.type)}")
     return one.cast(shared, safe=False), other.cast(shared, safe=False)
 
 

@@ -38,8 +38,10 @@ class Source:
         return self.rows.rename_columns([f"_s{place}" for place in range(len(self.columns))])
 
     def flat_frame(self, spark: Any) -> DataFrame:
+        from anabranch.execution.spark_types import arrow_frame
+
         names = [f"_s{place}" for place in range(len(self.columns))]
-        frame = spark.createDataFrame(self.flat_rows()) if self.frame is None else self.frame
+        frame = arrow_frame(spark, self.flat_rows()) if self.frame is None else self.frame
         return frame.toDF(*names)
 
 
