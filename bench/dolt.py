@@ -79,10 +79,11 @@ def measure_ours(folder: Path, rows: int, layout: str) -> dict[str, float]:
     fill(lake, rows)
     times = []
     for number in range(-1, REPEAT):
-        ours, theirs = lake.create_branch(f"ours-{number}"), lake.create_branch(f"theirs-{number}")
+        name = f"theirs-{number}"
+        ours, theirs = lake.create_branch(f"ours-{number}"), lake.create_branch(name)
         for side, (column, where) in zip((ours, theirs), changes(layout, rows), strict=True):
             side.table("d.t").update({column: f"{column} + {step(number)}"}, where)
-        seconds = timed(lambda o=ours, t=theirs: o.merge(t.branch, detect="cell"))  # type: ignore[misc]
+        seconds = timed(lambda o=ours, t=name: o.merge(t, detect="cell"))  # type: ignore[misc]
         times += [seconds] if number >= 0 else []
     assert_no_spark()
     return {"cell": median(times)}

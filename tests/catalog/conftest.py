@@ -10,6 +10,7 @@ from sqlalchemy.schema import CreateSchema, DropSchema
 
 from anabranch.catalog import Catalog
 from tests.catalog.writer import Writer
+from tests.statements import watched
 
 Reopen = Callable[[], Catalog]
 
@@ -52,3 +53,10 @@ def catalog(reopen: Reopen) -> Catalog:
 @pytest.fixture
 def writer(catalog: Catalog) -> Writer:
     return Writer(catalog)
+
+
+@pytest.fixture
+def statements() -> Iterator[list[str]]:
+    seen: list[str] = []
+    with watched(seen.append):
+        yield seen

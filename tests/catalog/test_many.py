@@ -1,6 +1,5 @@
 """Reads of many tables at once give what reads of each give, in few statements."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from anabranch.model.history import Position
 from anabranch.model.records import Change, PartitionRecord, TableDelta
 from tests.catalog.conftest import Reopen
 from tests.catalog.writer import Writer, part, schema
-from tests.statements import watched
 
 TABLES = [f"t{number}" for number in range(7)]
 
@@ -21,13 +19,6 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Many tables take several statements, or one."""
     monkeypatch.setattr(along, "IDS_AT_ONCE", request.param)
     return request.param
-
-
-@pytest.fixture
-def statements() -> Iterator[list[str]]:
-    seen: list[str] = []
-    with watched(seen.append):
-        yield seen
 
 
 def filled(writer: Writer) -> list[Position]:

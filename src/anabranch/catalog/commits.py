@@ -20,6 +20,7 @@ from sqlalchemy import bindparam, select
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
 from anabranch.catalog.log import BY_ID, NEWER, changes_in, commit_of
+from anabranch.catalog.made import made as as_made
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
 from anabranch.catalog.tables import branch
@@ -58,6 +59,9 @@ class Commits(Turns, Reservations):
         if head is not None:  # not found as done before
             after = Position(made.branch_id, made.version)
             self._memory.heads[made.branch_id] = made.version
+            remembered = as_made(made, request, rows)
+            if remembered is not None:
+                self._memory.made[made.branch_id, made.version] = remembered
             self._advance_states(head, after, request.deltas)
             self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
         return made
@@ -68,11 +72,11 @@ class Commits(Turns, Reservations):
             with link.in_one_go():
                 locking = link.ask(_LOCK_HEAD, {"branch": base.branch_id})
                 of_this_id = link.ask(BY_ID, {"id": request.id})
-                newer = link.ask(NEWER, {"branch": base.branch_id, "after": base.version})
-                check_stored = rows.store(link)
+                newer = link.ahead(NEWER, {"branch": base.branch_id, "after": base.version})
+                check_stored = rows.store(link, known=request.merged is not None)
             if not (found := locking.rows()):
                 raise NotFound("branch", base.branch_id)
-            (locked,), moved = found, newer.rows()
+            (locked,) = found
             head = Position(base.branch_id, locked.head)
             done = self._done(link.rows, of_this_id.rows(), head)
             if done is not None:
@@ -86,7 +90,7 @@ class Commits(Turns, Reservations):
             segments = self._lineage(head, link.rows)
             if head.version > base.version:
                 older = tuple(s for s in since(segments, base.version) if s.branch_id != base.branch_id)
-                admit(request, [*self._changes(link.rows, older, None), *changes_in(moved)])
+                admit(request, [*self._changes(link.rows, older, None), *changes_in(newer())])
             Vacancy(self, link.rows, segments).check(request)
             time_us = max(now_us(), locked.head_time_us + 1)
             version = head.version + 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, cast
 
 from sqlalchemy import Engine, Executable
@@ -52,6 +53,10 @@ class Link:
         cursor = self._driver.cursor()
         self._driven(prepared.text, cursor.executemany, prepared.text, many)
         return Answer(self, prepared, cursor)
+
+    def ahead(self, statement: Executable, values: Values) -> Callable[[], list[Any]]:
+        """Rows that may be wanted: PostgreSQL is asked at once, beside what else it is asked; SQLite when they are."""
+        return partial(self.rows, statement, values) if self._is_sqlite else self.ask(statement, values).rows
 
     # --- transactions
 

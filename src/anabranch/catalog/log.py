@@ -12,6 +12,7 @@ from sqlalchemy import BindParameter, and_, bindparam, select
 from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.engine import Run
+from anabranch.catalog.made import made_along
 from anabranch.catalog.tables import change, commit_log
 from anabranch.errors import NotFound
 from anabranch.model.history import Commit, Lineage, Position, Segment, since
@@ -143,7 +144,11 @@ class Log(Branches):
 
     def changes(self, position: Position, after: int, object_id: str | None = None) -> list[tuple[Commit, Change]]:
         """What the commits newer than version `after` did, of one object or of all."""
-        return self._changes(self._db.rows, since(self.lineage(position), after), object_id)
+        segments = since(self.lineage(position), after)
+        known = made_along(segments, self._memory.made)
+        if known is None:
+            return self._changes(self._db.rows, segments, object_id)
+        return [(one.commit, c) for one in known for c in one.changes if object_id is None or c.object_id == object_id]
 
     def changes_of(
         self, position: Position, object_ids: Iterable[str], operation: Operation

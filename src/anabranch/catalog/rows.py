@@ -51,13 +51,15 @@ class Rows:
     events: tuple[tuple[Table, list[Values]], ...]
     rewrites: tuple[tuple[Table, list[Values]], ...]
 
-    def store(self, link: Link) -> Callable[[], None]:
+    def store(self, link: Link, *, known: bool) -> Callable[[], None]:
         """Inserts the parts and schemas that are not there; afterwards, what is given checks that those which were are
-        the same."""
-        parts = insert_if_absent(link, part, self.parts) if self.parts else None
+        the same. `known`: most likely all parts are there, so they are looked for first."""
+        parts = insert_if_absent(link, part, self.parts) if self.parts and not known else None
         schemas = insert_if_absent(link, schema_body, self.schemas) if self.schemas else None
 
         def check() -> None:
+            if known:
+                self._store_missing(link)
             if parts is not None and parts.count != len(self.parts):
                 self._check_parts(link)
             if schemas is not None and schemas.count != len(self.schemas):
@@ -87,14 +89,23 @@ class Rows:
             if row["blob"]
         ]
 
-    def _check_parts(self, link: Link) -> None:
+    def _store_missing(self, link: Link) -> None:
+        """The link holds the branch's head alone, so another branch may store one of them meanwhile."""
+        stored = self._check_parts(link, absent=True)
+        missing = [row for row in self.parts if (row["table_id"], row["slot"]) not in stored]
+        if missing and insert_if_absent(link, part, missing).count != len(missing):
+            self._check_parts(link)
+
+    def _check_parts(self, link: Link, *, absent: bool = False) -> dict[tuple[str, int], str]:
+        """Those that are there, which must be these; all of them must be, unless some may be `absent`."""
         stored = _stored(link, _STORED_PARTS, [(row["table_id"], row["slot"]) for row in self.parts])
         for row in self.parts:
             held = stored.get((row["table_id"], row["slot"]))
-            if held != row["id"]:
+            if held != row["id"] and not (absent and held is None):
                 raise CatalogError(
                     f"slot {row['slot']} of table {row['table_id']!r} belongs to part {held!r}, not to {row['id']!r}"
                 )
+        return stored
 
     def _check_schemas(self, link: Link) -> None:
         stored = _stored(link, _STORED_SCHEMAS, [(row["table_id"], row["schema_id"]) for row in self.schemas])

@@ -15,6 +15,7 @@ from sqlalchemy import BindParameter, and_, bindparam, func, select
 
 from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.bitmaps import decode
+from anabranch.catalog.made import made_along
 from anabranch.catalog.objects import Objects
 from anabranch.catalog.tables import dead_rows, part, placement
 from anabranch.model.history import Lineage, Position, since
@@ -149,7 +150,11 @@ class States(Objects):
     def deltas_of(self, position: Position, table_ids: Iterable[str], after: int) -> dict[str, list[TableDelta]]:
         """The same of many tables."""
         wanted = list(table_ids)
-        placements, kills = self._events(wanted, since(self.lineage(position), after))
+        segments = since(self.lineage(position), after)
+        known = made_along(segments, self._memory.made)
+        if known is not None:
+            return {id: [delta for one in known for delta in one.deltas if delta.table_id == id] for id in wanted}
+        placements, kills = self._events(wanted, segments)
         return {id: self._deltas(id, placements.get(id, ()), kills.get(id, ())) for id in wanted}
 
     def bytes_placed(self) -> dict[int, int]:

@@ -29,7 +29,7 @@ from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import fold, qualified
 from anabranch.model.part import Part, with_changed
-from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
+from anabranch.model.records import ROW_CLASSES, Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 
@@ -153,12 +153,9 @@ def _as_undoing(plan: MergePlan) -> None:
             replay.revived |= delta.revived
         made.deltas = replay.deltas() if replay is not None else []
         made.operations = [
-            ("restore" if operation in _ROW_CLASSES else operation, {} if operation in _ROW_CLASSES else detail)
+            ("restore" if operation in ROW_CLASSES else operation, {} if operation in ROW_CLASSES else detail)
             for operation, detail in made.operations
         ]
-
-
-_ROW_CLASSES = ("insert", "delete", "update", "overwrite")
 
 
 def _name(session: Session) -> str:

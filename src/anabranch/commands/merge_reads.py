@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from anabranch.catalog import Catalog
 from anabranch.commands.merge_plan import Positions
 from anabranch.model.history import Commit, Position, shared_version
-from anabranch.model.records import Change, DatabaseRecord, TableDelta, TableRecord
+from anabranch.model.records import ROW_CLASSES, Change, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
 
@@ -50,6 +50,15 @@ class History:
         return [id for id, kind in kinds.items() if kind == "database"], [
             id for id, kind in kinds.items() if kind == "table"
         ]
+
+    def reshaped(self, side: Position) -> set[str]:
+        """Tables in which more than rows may differ from a base."""
+        return self._once("reshaped", side, lambda: self._reshaped(side))
+
+    def _reshaped(self, side: Position) -> set[str]:
+        found = [self.changes(side), *(self._since(base, self._shared_with(side, base)) for base in self.at.bases)]
+        changes = (change for changed in found for done in changed.values() for _, change in done)
+        return {change.object_id for change in changes if change.operation not in ROW_CLASSES}
 
     def batches(self, table_ids: Sequence[str]) -> Iterator[Batch]:
         """The tables in their order, with what can be read of them."""
@@ -93,7 +102,16 @@ class Batch:
         return self.at.ours if table_id in self.moved else self.at.bases[0]
 
     def records(self, at: Position) -> Mapping[str, TableRecord]:
-        return self._once("records", at, lambda ids: self.catalog.tables_by_id(at, ids))
+        """Those of tables of which only rows changed since the only base are as they are there."""
+        return self._once("records", at, lambda ids: self._records(at, ids))
+
+    def _records(self, at: Position, ids: Sequence[str]) -> Mapping[str, TableRecord]:
+        base, *others = self.at.bases
+        if others or at == base:
+            return self.catalog.tables_by_id(at, ids)
+        reshaped = self.history.reshaped(at)
+        same = {id: record for id, record in self.records(base).items() if id in ids and id not in reshaped}
+        return {**same, **self.catalog.tables_by_id(at, [id for id in ids if id not in same])}
 
     def databases(self, at: Position) -> Mapping[str, DatabaseRecord]:
         """Those that the tables are in, at any of the points."""

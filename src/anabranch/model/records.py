@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pyroaring import BitMap
 
@@ -21,6 +21,7 @@ Operation = Literal[
     "insert", "delete", "update", "overwrite", "compaction", "restore",
 ]  # fmt: skip
 """The rows and columns of the law's matrices (branching/law.py), and what stands outside them."""
+ROW_CLASSES: Final[tuple[Operation, ...]] = ("insert", "delete", "update", "overwrite")
 
 
 @dataclass(frozen=True)
