@@ -20,6 +20,7 @@ MERGES = 5
 FEW = 5
 CHANGED = 1_000
 PART = 1_250_000
+STRIDE = 7919  # a prime
 
 
 def run(context: Context) -> Iterator[Line]:
@@ -74,13 +75,14 @@ def _scattered(context: Context) -> Iterator[Line]:
 
 
 def fill(lake: Any, rows: int, columns: str = "id a b") -> None:
-    """Parts of 1.25 million rows, whatever the number of rows."""
+    """Parts of 1.25 million rows, whatever the number of rows. Only `id` grows; the others hold the same numbers, in
+    another order."""
     names = columns.split()
     lake.create_database("d")
     table = lake.create_table("d.t", ", ".join(f"{name} BIGINT" for name in names))
     for first in range(0, rows, PART):
         ids = np.arange(first, min(first + PART, rows))
-        table.write(pa.table(dict.fromkeys(names, ids)))
+        table.write(pa.table({name: ids if name == "id" else ids * STRIDE % rows for name in names}))
 
 
 def measure_rows(folder: Path, rows: int) -> dict[str, float]:
@@ -119,7 +121,7 @@ def measure_scattered(folder: Path, rows: int) -> dict[str, float]:
 
     def some(remainder: int) -> str:
         """A thousand rows, evenly all over the table."""
-        return f"id * 7919 % {rows // CHANGED} = {remainder}"
+        return f"id * {STRIDE} % {rows // CHANGED} = {remainder}"
 
     numbers = itertools.count()
 

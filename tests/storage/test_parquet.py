@@ -193,3 +193,44 @@ def test_compression(files, compression):
     found = pq.ParquetFile(files.path(part.path)).metadata.row_group(0).column(1).compression
     assert found == {"none": "UNCOMPRESSED"}.get(compression, compression.upper())
     assert read_part(files, part, "d.t", ["s"]).num_rows == 100
+
+
+GROWING = {
+    "numbers": ("BIGINT", pa.array(range(10, 50))),
+    "edges": ("BIGINT", pa.array([-(2**63), 1 - 2**63, *range(-18, 18), 2**63 - 2, 2**63 - 1])),
+    "small": ("TINYINT", pa.array(range(-20, 20), pa.int8())),
+    "days": ("DATE", pa.array(range(40), pa.date32())),
+    "times": ("TIMESTAMP", pa.array(range(40), pa.timestamp("us", "UTC"))),
+    "equal": ("BIGINT", pa.array([1, *range(1, 40)])),
+    "falling": ("BIGINT", pa.array(range(40, 0, -1))),
+    "missing": ("BIGINT", pa.array([None, *range(39)])),
+    "doubles": ("DOUBLE", pa.array([float(n) for n in range(40)])),
+    "text": ("STRING", pa.array([f"{n:03}" for n in range(40)])),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_grows_is_stored_by_its_differences(files, monkeypatch, name):
+    type_, values = GROWING[name]
+    monkeypatch.setattr(parquet, "_SAMPLE", len(values))
+    schema = Schema(1, (Column("c", types.parse_type(type_), "c"),))
+    writer = PartWriter(Destination(files, schema), 1)
+    writer.write(pa.table({"c": values}))
+    part = writer.close()
+    found = pq.read_metadata(files.path(part.path)).row_group(0).column(0).encodings
+    grows = name in ("numbers", "edges", "small", "days", "times")
+    assert ("DELTA_BINARY_PACKED" in found) == grows
+    assert read_part(files, part, "d.t", ["c"]).column("c").to_pylist() == values.to_pylist()
+
+
+@pytest.mark.spark
+def test_spark_reads_differences(files, monkeypatch, spark):
+    columns = {name: GROWING[name] for name in ("numbers", "edges", "small", "days", "times")}
+    monkeypatch.setattr(parquet, "_SAMPLE", 40)
+    schema = Schema(1, tuple(Column(name, types.parse_type(type_), name) for name, (type_, _) in columns.items()))
+    writer = PartWriter(Destination(files, schema), 1)
+    rows = pa.table({name: values for name, (_, values) in columns.items()})
+    writer.write(rows)
+    part = writer.close()
+    found = spark.read.parquet(files.path(part.path)).orderBy("numbers").toArrow()
+    assert found.cast(rows.schema).to_pylist() == rows.to_pylist()
