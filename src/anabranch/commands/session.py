@@ -236,8 +236,8 @@ class Session:
     def decides(self, schema: Schema, labels: Iterable[str]) -> bool:
         """Whether an expression over these columns means here what it means to Spark: not so for times in a session of
         another zone."""
-        times = (schema.column(label).type == TIMESTAMP for label in labels)
-        return self.shared.spark.reads_times_as_utc or not any(times)
+        has_times = any(schema.column(label).type == TIMESTAMP for label in labels)
+        return not has_times or self.shared.spark.reads_times_as_utc  # which asks the JVM
 
     def times(self) -> AbstractContextManager[None]:
         """Around what is evaluated here: what depends on the time zone raises NeedsSpark if Spark's is not UTC."""

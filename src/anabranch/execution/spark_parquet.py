@@ -91,7 +91,7 @@ def unlike(frame: DataFrame, plan: Plan) -> list[str]:
 def _is_unlike(column: pa.ChunkedArray) -> bool:
     if pa.types.is_nested(column.type):
         return False
-    return bool(pc.count_distinct(column).as_py() > _UNLIKE * len(column))
+    return bool(pc.count_distinct(column).as_py() > _UNLIKE * (len(column) - column.null_count))
 
 
 def write_parquet(
