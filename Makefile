@@ -34,9 +34,10 @@ postgres: ## check for a PostgreSQL server, install it if absent
 demo: install java ## run the demo
 	@$(BIN)/python examples/demo.py $(ARGS)
 
+# Two processes: one has Spark and all tests that need it, the other what is left.
 test: install java postgres ## run the whole test suite (ARGS="-k name" to select)
 	@echo "==> pytest"
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 fuzz: install ## long random histories against the oracle (EXAMPLES=2000)
 	@echo "==> $(EXAMPLES) histories"

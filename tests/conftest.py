@@ -1,9 +1,10 @@
-"""Fixtures that every test may ask for: one Spark session and one PostgreSQL cluster for the whole run."""
+"""Fixtures that every test may ask for: one Spark session for the whole run, a PostgreSQL cluster for each process."""
 
 import os
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,19 @@ time.tzset()
 settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 if not os.environ.get("ANABRANCH_FUZZ_EXAMPLES"):
     settings.load_profile("suite")
+
+
+PURE = {"branching", "catalog", "engines", "expressions", "keyed", "model", "oracle", "parts", "storage"}
+"""Folders whose tests start no Spark unless they ask for it; in the others a SELECT may."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of several processes one has Spark: all tests that may need it are a group."""
+    here = Path(__file__).parent
+    for item in items:
+        asks = item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
+        if asks or item.path.relative_to(here).parts[0] not in PURE:
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
