@@ -31,13 +31,11 @@ PURE = {"branching", "catalog", "engines", "expressions", "keyed", "model", "ora
 """Folders whose tests start no Spark unless they ask for it; in the others a SELECT may."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Of several processes one has Spark: all tests that may need it are a group."""
-    here = Path(__file__).parent
-    for item in items:
-        asks = item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
-        if asks or item.path.relative_to(here).parts[0] not in PURE:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    asks = item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
+    if asks or item.path.relative_to(Path(__file__).parent).parts[0] not in PURE:
+        item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
