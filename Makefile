@@ -37,7 +37,7 @@ demo: install java ## run the demo
 # Two processes: one has Spark and all tests that need it, the other what is left.
 test: install java postgres ## run the whole test suite (ARGS="-k name" to select)
 	@echo "==> pytest"
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadscope $(ARGS)
 
 fuzz: install ## long random histories against the oracle (EXAMPLES=2000)
 	@echo "==> $(EXAMPLES) histories"

@@ -4,8 +4,9 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,14 +29,25 @@ if not os.environ.get("ANABRANCH_FUZZ_EXAMPLES"):
 
 
 PURE = {"branching", "catalog", "engines", "expressions", "keyed", "model", "oracle", "parts", "storage"}
-"""Folders whose tests start no Spark unless they ask for it; in the others a SELECT may."""
+"""Folders whose tests start no Spark unless their file names it; in the others a SELECT may."""
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Of several processes one has Spark: all tests that may need it are a group."""
-    asks = item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
-    if asks or item.path.relative_to(Path(__file__).parent).parts[0] not in PURE:
-        item.add_marker(pytest.mark.xdist_group("spark"))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of several processes one has Spark, and gets all files that may need it."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class BySpark(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::")[0]
+            return "spark" if may_need_spark(config.rootpath / file) else file
+
+    return BySpark(config, log)
+
+
+@cache
+def may_need_spark(file: Path) -> bool:
+    return file.relative_to(Path(__file__).parent).parts[0] not in PURE or "spark" in file.read_text()
 
 
 @pytest.fixture(scope="session")
