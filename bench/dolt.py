@@ -17,7 +17,7 @@ from typing import Any
 
 from measure import HERE, Line, assert_no_spark, child, report, timed
 
-REPEAT, CHANGED = 7, 1_000
+WARM_UP, REPEAT, CHANGED = 5, 15, 1_000
 VENV = HERE / "data" / "doltlite-venv"
 LAYOUTS = ("side by side", "scattered")
 
@@ -30,8 +30,8 @@ def changes(layout: str, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def step(number: int) -> int:
-    """What the changed values of a repetition grow by; the warm-up is number -1."""
-    return number + 2
+    """What the changed values of a repetition grow by; those of the warm-up are negative."""
+    return number + WARM_UP + 1
 
 
 def run(context: Any) -> Iterator[Line]:
@@ -50,7 +50,7 @@ def run(context: Any) -> Iterator[Line]:
         what = (
             f"MERGE BRANCH, detect = cell, {rows:,} rows, 1,000 updated on each side, {layout} / dolt_merge of the same"
         )
-        how = f"{1000 * ours:.1f} ms / {1000 * theirs:.1f} ms, medians of {REPEAT}, both with fsync"
+        how = f"{1000 * ours:.1f} ms / {1000 * theirs:.1f} ms, medians of {REPEAT} after {WARM_UP}, both with fsync"
         yield Line(what, ours / theirs, 1.0, "×", how)
 
 
@@ -78,7 +78,7 @@ def measure_ours(folder: Path, rows: int, layout: str) -> dict[str, float]:
     lake = anabranch.connect(folder)
     fill(lake, rows)
     times = []
-    for number in range(-1, REPEAT):
+    for number in range(-WARM_UP, REPEAT):
         name = f"theirs-{number}"
         ours, theirs = lake.create_branch(f"ours-{number}"), lake.create_branch(name)
         for side, (column, where) in zip((ours, theirs), changes(layout, rows), strict=True):
@@ -105,7 +105,7 @@ def measure_dolt(folder: Path, rows: int, layout: str) -> float:
     db.execute("COMMIT")
     sql("SELECT dolt_commit('-A', '-m', 'rows')")
     times = []
-    for number in range(-1, REPEAT):
+    for number in range(-WARM_UP, REPEAT):
         for branch, (column, where) in zip((f"ours{number}", f"theirs{number}"), changes(layout, rows), strict=True):
             sql("SELECT dolt_checkout('main')")
             sql(f"SELECT dolt_checkout('-b', '{branch}')")
