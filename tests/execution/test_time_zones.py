@@ -16,11 +16,9 @@ WHERE = "at >= TIMESTAMP '2026-06-01 00:00:00'"  # in Berlin that is 22:00 UTC o
 
 
 @pytest.fixture
-def berlin(spark):
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    yield spark
-    spark.conf.set("spark.sql.session.timeZone", before)
+def berlin(spark, conf):
+    conf("spark.sql.session.timeZone", "Europe/Berlin")
+    return spark
 
 
 def test_parts_and_rows_are_chosen_as_spark_reads_the_literal(berlin, tmp_path):
@@ -129,26 +127,14 @@ WAYS = [insert_select, insert_values, insert_literals, overwrite, write_frame, w
 
 
 @pytest.fixture
-def new_york(spark):
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
-    yield spark
-    spark.conf.set("spark.sql.session.timeZone", before)
+def new_york(spark, conf):
+    conf("spark.sql.session.timeZone", "America/New_York")
+    return spark
 
 
 @pytest.fixture
-def lake_of(new_york, tmp_path):
-    opened = []
-
-    def connect(**limits):
-        lake = anabranch.connect(tmp_path / "lake", spark=new_york, durability="process", limits=Limits(**limits))
-        lake.create_database("d")
-        opened.append(lake)
-        return lake
-
-    yield connect
-    for lake in opened:
-        lake.close()
+def lake_of(new_york, new_lake):
+    return lambda **limits: new_lake(Limits(**limits))
 
 
 KNOWN: dict[str, list[list[object]]] = {}

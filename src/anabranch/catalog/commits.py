@@ -20,7 +20,7 @@ from sqlalchemy import bindparam, select
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
 from anabranch.catalog.log import BY_ID, NEWER, changes_in, commit_of
-from anabranch.catalog.made import made as as_made
+from anabranch.catalog.made import remembered
 from anabranch.catalog.reservations import Reservations
 from anabranch.catalog.rows import Rows, encoded
 from anabranch.catalog.tables import branch
@@ -59,9 +59,8 @@ class Commits(Turns, Reservations):
         if head is not None:  # not found as done before
             after = Position(made.branch_id, made.version)
             self._memory.heads[made.branch_id] = made.version
-            remembered = as_made(made, request, rows)
-            if remembered is not None:
-                self._memory.made[made.branch_id, made.version] = remembered
+            if (known := remembered(made, request, rows)) is not None:
+                self._memory.made[made.branch_id, made.version] = known
             self._advance_states(head, after, request.deltas)
             self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
         return made

@@ -24,7 +24,7 @@ class Made:
     deltas: tuple[TableDelta, ...]
 
 
-def made(commit: Commit, request: CommitRequest, rows: Rows) -> Made | None:
+def remembered(commit: Commit, request: CommitRequest, rows: Rows) -> Made | None:
     """None: it is too large to be remembered. `rows`: the request as it was written."""
     if sum(_entries(delta) for delta in request.deltas) > _ENTRIES:
         return None

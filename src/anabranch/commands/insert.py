@@ -79,14 +79,11 @@ def insert_here(
 ) -> int:
     """Rows of a Spark query, brought to this process."""
     from anabranch.execution.assignable import assignable
+    from anabranch.execution.spark_types import numbered
 
-    return insert_arrow(session, table, [_brought(assignable(frame, shape))], shape, overwrite)
-
-
-def _brought(frame: DataFrame) -> pa.Table:
-    """By place: a query may give two columns one name."""
     with spark_failures():
-        return frame.toDF(*[f"c{place}" for place in range(len(frame.columns))]).toArrow()
+        rows = numbered(assignable(frame, shape)).toArrow()
+    return insert_arrow(session, table, [rows], shape, overwrite)
 
 
 def write_by_spark(

@@ -44,9 +44,7 @@ class History:
 
     def touched(self, side: Position) -> tuple[list[str], list[str]]:
         """Ids of the databases and tables in which a side may differ from a base."""
-        found = [self.changes(side)]
-        found += [self._since(base, self._shared_with(side, base)) for base in self.at.bases]
-        kinds = {id: done[0][1].kind for changes in found for id, done in changes.items()}
+        kinds = {id: done[0][1].kind for changes in self._apart(side) for id, done in changes.items()}
         return [id for id, kind in kinds.items() if kind == "database"], [
             id for id, kind in kinds.items() if kind == "table"
         ]
@@ -56,9 +54,15 @@ class History:
         return self._once("reshaped", side, lambda: self._reshaped(side))
 
     def _reshaped(self, side: Position) -> set[str]:
-        found = [self.changes(side), *(self._since(base, self._shared_with(side, base)) for base in self.at.bases)]
-        changes = (change for changed in found for done in changed.values() for _, change in done)
+        changes = (change for changed in self._apart(side) for done in changed.values() for _, change in done)
         return {change.object_id for change in changes if change.operation not in ROW_CLASSES}
+
+    def _apart(self, side: Position) -> list[Changes]:
+        """What a side and the bases each did since the last version that they share."""
+        return self._once("apart", side, lambda: [self.changes(side), *self._of_bases(side)])
+
+    def _of_bases(self, side: Position) -> Iterator[Changes]:
+        return (self._since(base, self._shared_with(side, base)) for base in self.at.bases)
 
     def batches(self, table_ids: Sequence[str]) -> Iterator[Batch]:
         """The tables in their order, with what can be read of them."""

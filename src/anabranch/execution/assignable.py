@@ -15,7 +15,7 @@ from anabranch.errors import NeedsSpark
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
-from anabranch.execution.spark_types import from_spark, spark_type, type_json
+from anabranch.execution.spark_types import from_spark, numbered, spark_type, type_json
 from anabranch.expressions.casts import ZONED
 from anabranch.model import types
 from anabranch.model.schema import Column, Schema
@@ -39,9 +39,7 @@ def assignable(frame: DataFrame, shape: Shape) -> DataFrame:
             casts[source] = value
     if not casts:
         return frame
-    # By place: a query may give two columns one name, or names with dots.
-    named = frame.toDF(*[f"c{place}" for place in range(len(fields))])
-    return named.select(
+    return numbered(frame).select(
         *[casts.get(place, F.col(f"c{place}")).alias(field["name"]) for place, field in enumerate(fields)]
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InvalidText, ValueOutOfRange
 from anabranch.execution.shape import Shape
-from anabranch.execution.spark_types import read_schema
+from anabranch.execution.spark_types import numbered, read_schema
 from anabranch.model import types
 from anabranch.model.schema import Column
 from anabranch.model.types import DataType
@@ -60,8 +60,6 @@ def file_frame(frame: DataFrame, shape: Shape, incoming: Sequence[DataType | Non
     """The frame's rows as files hold them; only for loads that need no kernel."""
     from pyspark.sql import functions as F
 
-    # By place: a query may give two columns one name, or names with dots.
-    named = frame.toDF(*[f"c{place}" for place in range(len(incoming))])
     fields = read_schema(shape.schema.columns, [column.physical for column in shape.schema.columns]).fields
     columns = []
     for column, source, field in zip(shape.schema.columns, shape.sources, fields, strict=True):
@@ -72,7 +70,7 @@ def file_frame(frame: DataFrame, shape: Shape, incoming: Sequence[DataType | Non
         else:
             value = F.expr(shape.constants.get(column.physical, "NULL")).cast(field.dataType)
         columns.append(value.alias(column.physical, metadata={}))
-    return named.select(*columns)
+    return numbered(frame).select(*columns)
 
 
 def _converted(value: SparkColumn, source: DataType | None, column: Column, target: Any) -> SparkColumn:

@@ -22,7 +22,7 @@ from anabranch.execution.keyed_writer import by_physical, keys_in, sorted_rows, 
 from anabranch.execution.shape import Shape
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
 from anabranch.execution.spark_parquet import unlike, write_parquet
-from anabranch.execution.spark_types import from_spark
+from anabranch.execution.spark_types import from_spark, numbered
 from anabranch.execution.spark_writer import Report, run_job, sent, task_slots
 from anabranch.execution.spread import spread
 from anabranch.keyed.bounds import part_keys
@@ -130,8 +130,7 @@ def _by_key(
     """
     from pyspark.sql import functions as F
 
-    # By place: a query may give two columns one name.
-    named = frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
+    named = numbered(frame)
     places = {}
     for column, place in zip(shape.schema.columns, shape.sources, strict=True):
         if place is None or column.physical not in spec.key:

@@ -51,6 +51,11 @@ def spark_type(body: Any) -> Any:
     return _struct([{"name": "c", "type": body, "nullable": True, "metadata": {}}]).fields[0].dataType
 
 
+def numbered(frame: DataFrame) -> DataFrame:
+    """The frame with its columns named c0, c1 and so on: a query may give two columns one name, or names with dots."""
+    return frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
+
+
 def arrow_frame(spark: SparkSession, data: pa.Table) -> DataFrame:
     """Rows of this process as a frame of the same types: Spark would take a time without a zone for one of its own."""
     data = data.cast(pa.schema([field.with_type(canonical(field.type)) for field in data.schema]))

@@ -26,7 +26,7 @@ from anabranch.execution.session import temporarily
 from anabranch.execution.shape import Shape
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
 from anabranch.execution.spark_parquet import write_parquet
-from anabranch.execution.spark_types import from_spark
+from anabranch.execution.spark_types import from_spark, numbered
 from anabranch.execution.spread import shuffled_tasks
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
@@ -115,8 +115,7 @@ def run_tasks(
     received: Callable[[pa.Table], Said],
 ) -> Said:
     """The same for reports of any kind; `layers`: how many parts a task may write, and what is tried after that."""
-    # By place: names with dots, which a query without aliases makes, are no names to mapInArrow.
-    gathered = gathered.toDF(*[f"c{place}" for place in range(len(gathered.columns))])
+    gathered = numbered(gathered)
     for most in layers:
         slots = reserve(tasks, most)
         try:
