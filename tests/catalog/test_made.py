@@ -91,3 +91,41 @@ def test_a_merge_looks_for_its_parts_before_it_stores_them(writer: Writer, state
     assert [p.slot for p in writer.catalog.state(writer.head, "t").parts.values()] == [1, 2], "and one was new"
     with pytest.raises(CatalogError, match="slot 2 of table 't' belongs to part 'part-2', not to 'other'"):
         writer.commit(deltas=(TableDelta("t", (part(2, id="other"),)),), merged=there)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_merges_are_those_that_another_process_reads(writer: Writer, reopen: Reopen, seed: int) -> None:
+    """Whoever wrote them, and whatever was known before."""
+    choose = random.Random(seed)
+    reader = reopen()
+    branches = [writer]
+    made: dict[int, list[tuple[int, Position]]] = {}
+    for number in range(40):
+        on = choose.choice(branches)
+        if choose.randrange(4) == 0:
+            branches.append(on.fork(f"b{number}"))
+            continue
+        merged = choose.choice(branches).head if choose.randrange(2) else None
+        at = on.commit(merged=merged)
+        if merged is not None:
+            made.setdefault(at.branch_id, []).append((at.version, merged))
+        for catalog in [writer.catalog, reader] if choose.randrange(3) == 0 else []:
+            merges = catalog.merges()
+            for one in choose.sample(branches, min(6, len(branches))):
+                head = one.head
+                wanted = [merge for merge in made.get(head.branch_id, ()) if merge[0] <= head.version]
+                assert [merge for merge in merges(head.branch_id, head.version) if merge[0] <= head.version] == wanted
+
+
+def test_merges_that_are_known_are_not_read_again(writer: Writer, reopen: Reopen, statements: list[str]) -> None:
+    dev = writer.fork("dev")
+    first = writer.commit(merged=dev.commit())
+    fresh = reopen()
+    assert fresh.merges()(first.branch_id, first.version) == writer.catalog.merges()(first.branch_id, first.version)
+    statements.clear()
+    assert len(fresh.merges()(first.branch_id, first.version)) == 1
+    assert not statements
+    second = writer.commit(merged=dev.commit())
+    statements.clear()
+    assert len(fresh.merges()(second.branch_id, second.version)) == 2
+    assert len(statements) == 1, "only what is new on this branch"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from anabranch.model.history import Branch, Position
 
 BranchOf = Callable[[int], Branch]
-Merges = Mapping[int, Sequence[tuple[int, Position]]]
-"""Branch -> (version, what was merged there)."""
+Merges = Callable[[int, int], Sequence[tuple[int, Position]]]
+"""A branch and one of its own versions -> (version, what was merged there) up to it; later ones may be among them."""
 
 
 def canonical(position: Position, branch: BranchOf) -> Position:
@@ -39,7 +39,7 @@ def reached(start: Position, branch: BranchOf, merges: Merges) -> dict[int, int]
         found = branch(at.branch_id)
         if found.parent_id is not None:
             waiting.append(Position(found.parent_id, found.fork))
-        waiting += [merged for version, merged in merges.get(at.branch_id, ()) if before < version <= at.version]
+        waiting += [merged for version, merged in merges(at.branch_id, at.version) if before < version <= at.version]
     return highest
 
 

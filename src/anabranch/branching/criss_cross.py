@@ -12,9 +12,10 @@ import numpy as np
 from pyroaring import BitMap
 
 from anabranch.branching.row_merge import Contest, Replay
-from anabranch.branching.rows import Origins, Scope, ids_of, origins_of, united, visible
+from anabranch.branching.rows import Origins, Scope, ids_of, origins_of, visible
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.state import TableState
+from anabranch.storage.row_ids import united
 
 
 def disputed(

@@ -25,7 +25,6 @@ from anabranch.branching.rows import (
     ids_of,
     origins_of,
     settled_classes,
-    united,
     versions,
     visible,
 )
@@ -33,7 +32,7 @@ from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Operation, TableDelta
 from anabranch.model.words import counted
-from anabranch.storage.row_ids import by_slot
+from anabranch.storage.row_ids import by_slot, united
 
 Detect = Literal["file", "row", "cell"]
 
@@ -106,7 +105,7 @@ class RowMerge:
     meets_inserts: tuple[str, ...] = ()
     news: bool = False
     """Theirs has a row, or lacks one, that ours has not or has: contest, updates and `born` not counted."""
-    updated: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    updated: Positions = field(default_factory=dict)
     """Base rows of which theirs alone has another version; it may show the same values."""
     born: Callable[[], bool] = lambda: False
     """Whether among the versions that theirs brings is one of a row that the base has not: reads their origins."""
@@ -156,20 +155,17 @@ def merge_rows(
 
 def _news(
     replay: Replay, ours: Side, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Positions]
-) -> tuple[bool, np.ndarray]:
+) -> tuple[bool, Positions]:
     """Whether something comes of the replay for sure, and the base rows that theirs alone has other versions of."""
     settled_by_values = by_slot(meeting.base[contested])
-    left = {
-        cause: {slot: rows - settled_by_values.get(slot, BitMap()) for slot, rows in slots.items()}
-        for cause, slots in other.items()
-    }
-    gone = any(rows for cause, slots in left.items() if cause != "update" for rows in slots.values())
+    left = _without(other, settled_by_values)
+    gone = any(slots for cause, slots in left.items() if cause != "update")
     placed = [part for parts in replay.placed.values() for part in parts]
     dead = united(replay.killed.values())
     live = any(not part.has_origin and part.rows > len(dead.get(part.slot, ())) for part in placed)
     taken = any(visible(ours.head, slot) for slots in replay.removed.values() for slot in slots)
     sure = gone or live or bool(replay.revived) or taken
-    return sure, ids_of(left.get("update", {}))
+    return sure, left.get("update", {})
 
 
 @dataclass(frozen=True)

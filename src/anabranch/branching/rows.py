@@ -16,13 +16,14 @@ from pyroaring import BitMap
 from anabranch.model.part import POSITION_BITS, Part, new_rows
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot
+from anabranch.storage.row_ids import by_slot, united
 
 Positions = Mapping[int, BitMap]
 """Slot -> positions."""
 Origins = Callable[[Part], np.ndarray]
 """The origin of every row of a part that has them; nothing else of a part is ever read here."""
 
+_NONE = BitMap()  # never changed: every operation on bitmaps here makes another
 _CLASS_OF_LOSS = {"restore": "delete", "insert": "delete", "compaction": "delete"}
 _CLASS_OF_GAIN = {"restore": "insert", "delete": "insert"}
 
@@ -80,14 +81,6 @@ class Side:
         return found
 
 
-def united(many: Iterable[Positions]) -> dict[int, BitMap]:
-    found: dict[int, BitMap] = {}
-    for one in many:
-        for slot, positions in one.items():
-            found[slot] = found[slot] | positions if slot in found else positions
-    return found
-
-
 def common_state(bases: Sequence[TableState]) -> TableState:
     """What all bases have: a row that one of them lacks counts as new."""
     if len(bases) == 1:
@@ -112,14 +105,14 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
     for slot in base.parts:
-        before, after = base.dead.get(slot), head.dead.get(slot)
-        if slot in head.parts and (before is after or before == after):
+        stays = slot in head.parts
+        before, after = base.dead.get(slot, _NONE), head.dead.get(slot, _NONE)
+        if stays and (before is after or before == after):
             continue
-        was, now = visible(base, slot), visible(head, slot)
-        if now - was:
-            back[slot] = now - was
-        left = was - now
-        for cause, rows in causes.get(slot, {}).items() if slot in head.parts else ():
+        left = after - before if stays else visible(base, slot)
+        if stays and (again := before - after):
+            back[slot] = again
+        for cause, rows in causes.get(slot, {}).items() if stays else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
         cause = removed.get(slot, "delete")

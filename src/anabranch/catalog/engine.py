@@ -73,15 +73,15 @@ class Database:
 
     def rows(self, statement: Executable, values: Mapping[str, Any]) -> Sequence[Any]:
         """What a read gives; a connection that was lost meanwhile is replaced once."""
-        with self.errors():
+        try:
             try:
-                with self._links.one() as link:
-                    return link.rows(statement, values)
+                return self._links.rows(statement, values)
             except DBAPIError as error:
                 if not error.connection_invalidated:
                     raise
-            with self._links.one() as link:
-                return link.rows(statement, values)
+            return self._links.rows(statement, values)
+        except (SQLAlchemyError, UnicodeError) as error:
+            raise self._mapped(error) from error
 
     @contextmanager
     def reading(self) -> Iterator[Link]:
@@ -176,12 +176,12 @@ class Database:
         """Turns the drivers' errors into ours, without SQL text or password."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, UnicodeError) as error:
             raise self._mapped(error) from error
-        except UnicodeError as error:
-            raise CatalogError(f"the catalog cannot hold this text: {error}") from error
 
-    def _mapped(self, error: SQLAlchemyError) -> Exception:
+    def _mapped(self, error: SQLAlchemyError | UnicodeError) -> Exception:
+        if isinstance(error, UnicodeError):
+            return CatalogError(f"the catalog cannot hold this text: {error}")
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         if self._url.password:
             reason = reason.replace(str(self._url.password), "***")

@@ -7,7 +7,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, cast
@@ -38,12 +38,12 @@ class Link:
     def rows(self, statement: Executable, values: Values = NOTHING) -> list[Any]:
         return self.ask(statement, values).rows()
 
-    def write(self, statement: Executable, values: Values | Sequence[Values]) -> int:
+    def write(self, statement: Executable, values: Values | list[Any]) -> int:
         """For one or for many values, all of one shape; gives the number of rows that were written."""
         return self.ask(statement, values).count
 
-    def ask(self, statement: Executable, values: Values | Sequence[Values]) -> Answer:
-        if isinstance(values, Mapping):
+    def ask(self, statement: Executable, values: Values | list[Any]) -> Answer:
+        if not isinstance(values, list):
             prepared, values = self._statements.prepared(statement, values)
             return Answer(self, prepared, self._send(prepared.text, prepared.parameters(values)))
         prepared, _ = self._statements.prepared(statement, values[0])
@@ -159,20 +159,34 @@ class Links:
 
     @contextmanager
     def one(self) -> Iterator[Link]:
-        try:
-            link = self._idle.pop()
-        except IndexError:
-            link = Link(self.engine, self._statements)
+        link = self._take()
         try:
             yield link
         finally:
-            if link.lost:  # as the others are, probably
-                link.close()
-                self._close_idle()
-            elif len(self._idle) < KEPT:
-                self._idle.append(link)
-            else:
-                link.close()
+            self._give_back(link)
+
+    def rows(self, statement: Executable, values: Values) -> list[Any]:
+        """What one statement gives, on any link."""
+        link = self._take()
+        try:
+            return link.rows(statement, values)
+        finally:
+            self._give_back(link)
+
+    def _take(self) -> Link:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return Link(self.engine, self._statements)
+
+    def _give_back(self, link: Link) -> None:
+        if link.lost:  # as the others are, probably
+            link.close()
+            self._close_idle()
+        elif len(self._idle) < KEPT:
+            self._idle.append(link)
+        else:
+            link.close()
 
     def close(self) -> None:
         self._close_idle()

@@ -13,6 +13,7 @@ from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.engine import Run
 from anabranch.catalog.made import made_along
+from anabranch.catalog.merged import Merges
 from anabranch.catalog.tables import change, commit_log
 from anabranch.errors import NotFound
 from anabranch.model.history import Commit, Lineage, Position, Segment, since
@@ -28,11 +29,6 @@ _SAME_COMMIT = and_(change.c.branch_id == commit_log.c.branch_id, change.c.versi
 
 _AT = select(*_COMMIT).where(
     commit_log.c.branch_id == bindparam("branch"), commit_log.c.version == bindparam("version")
-)
-_MERGES = (
-    select(commit_log.c.branch_id, commit_log.c.version, commit_log.c.merged_branch_id, commit_log.c.merged_version)
-    .where(commit_log.c.merged_branch_id.is_not(None))
-    .order_by(commit_log.c.version)
 )
 _BY_PREFIX = select(*_COMMIT).where(commit_log.c.id.like(bindparam("prefix"), escape="\\")).limit(2)
 BY_ID = select(*_COMMIT).where(commit_log.c.id == bindparam("id"))
@@ -169,14 +165,9 @@ class Log(Branches):
             return changes_in(_CHANGES.rows(run, segments))
         return changes_in(_CHANGES_OF.rows(run, segments, {"object": object_id}))
 
-    def merges(self) -> dict[int, list[tuple[int, Position]]]:
-        """Every merge of the lake: branch -> (version, what was merged there), oldest first."""
-        found: dict[int, list[tuple[int, Position]]] = {}
-        for row in self._db.rows(_MERGES, {}):
-            found.setdefault(row.branch_id, []).append(
-                (row.version, Position(row.merged_branch_id, row.merged_version))
-            )
-        return found
+    def merges(self) -> Merges:
+        """The merges of all branches that positions which exist by now reach."""
+        return Merges(self._db.rows, self.origin, self._memory.merges, self._memory.made)
 
     def commit_by_id(self, id: str) -> Commit:
         """A commit by its id, or by the beginning of it."""

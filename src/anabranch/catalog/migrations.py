@@ -77,7 +77,12 @@ def create_lake(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (create_lake, partial(introduce, 2))
+def index_merges(connection: Connection) -> None:
+    """Version 3: merges are found among any number of commits. A new lake has the index with its table."""
+    tables.commit_log_merged.create(connection, checkfirst=True)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (create_lake, partial(introduce, 2), index_merges)
 
 
 def properties(connection: Connection) -> dict[str, str]:

@@ -114,7 +114,7 @@ class Objects(Log):
         return self.databases_by_id(position, [database_id]).get(database_id)
 
     def databases_by_id(self, position: Position, ids: Iterable[str]) -> dict[str, DatabaseRecord]:
-        return self._databases_by_id(self._db.rows, self.lineage(position), ids)
+        return self._remembered(position, ids, self._databases_by_id)
 
     def tables(self, position: Position, database_id: str | None = None) -> list[TableRecord]:
         return self._tables_in(self._db.rows, self.lineage(position), database_id)
@@ -146,7 +146,23 @@ class Objects(Log):
         return self.tables_by_id(position, [table_id]).get(table_id)
 
     def tables_by_id(self, position: Position, ids: Iterable[str]) -> dict[str, TableRecord]:
-        return self._tables_by_id(self._db.rows, self.lineage(position), ids)
+        return self._remembered(position, ids, self._tables_by_id)
+
+    def _remembered(
+        self, position: Position, ids: Iterable[str], read: Callable[[Run, Lineage, list[str]], dict[str, Found]]
+    ) -> dict[str, Found]:
+        """Records by id, which at a version never change."""
+        memory, found, missing = self._memory.records, dict[str, Found](), list[str]()
+        for id in ids:
+            record: Found | None = memory.get((position, id))
+            if record is None:
+                missing.append(id)
+            else:
+                found[id] = record
+        if missing:
+            for id, record in read(self._db.rows, self.lineage(position), missing).items():
+                found[id] = memory[position, id] = record
+        return found
 
     def schema(self, table_id: str, schema_id: int) -> Schema:
         known = self._memory.schemas.get((table_id, schema_id))

@@ -1,8 +1,8 @@
 """What every part of the catalog stands on: the database, and what this process remembers of it.
 
-Only what never changes is remembered: a branch's origin, a lineage, a schema, a state at a version, a commit, a head as
-a lower bound. A process that was forked from one with an open catalog makes its own connections and memory at first
-use.
+Only what never changes is remembered: a branch's origin, a lineage, a schema, a record or state at a version, a commit,
+what a version merged, a head as a lower bound. A process that was forked from one with an open catalog makes its own
+connections and memory at first use.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from anabranch.catalog.bitmaps import Blobs
 from anabranch.catalog.engine import Database, Durability
 from anabranch.catalog.made import Made
+from anabranch.catalog.merged import Merged
 from anabranch.catalog.state_cache import StateCache
 from anabranch.model.history import Branch, Lineage, Position
 from anabranch.model.rewrite import Rewrite
@@ -53,6 +54,8 @@ class Memory:
         self.schemas: Bounded[tuple[str, int], Schema] = Bounded(10_000)
         self.names: Bounded[int, Names] = Bounded(256)
         self.states = StateCache()
+        self.records: Bounded[tuple[Position, str], Any] = Bounded(10_000)
+        self.merges: Bounded[int, Merged] = Bounded(10_000)
         self.made: Bounded[tuple[int, int], Made] = Bounded(256)
         self.rewrites: dict[tuple[str, str], Rewrite] = {}
         self.rewrites_at: Bounded[tuple[str, Position], tuple[float, tuple[Rewrite, ...]]] = Bounded(1_024)

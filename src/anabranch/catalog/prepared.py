@@ -28,7 +28,7 @@ class Prepared:
         expanded = compiled.construct_expanded_state(sample)
         self.text = expanded.statement
         self._order = list(expanded.positiontup or ())
-        self._lists = {name: expanded.parameter_expansion[name] for name in sample if _is_list(sample[name])}
+        self._lists = {name: expanded.parameter_expansion[name] for name in _lists(sample)}
         given = {*sample, *chain.from_iterable(self._lists.values())}
         self._constants = {name: expanded.parameters[name] for name in self._order if name not in given}
         self._processors = [
@@ -75,7 +75,7 @@ class Statements:
     def prepared(self, statement: Executable, values: Values) -> tuple[Prepared, Values]:
         """The statement for these values, and the values with their lists padded."""
         shape: tuple[Any, ...] = tuple(values)
-        lists = [name for name in shape if _is_list(values[name])]
+        lists = _lists(values)
         if lists:
             values = {**values, **{name: _padded(values[name]) for name in lists}}
             shape += tuple(len(values[name]) for name in lists)
@@ -85,8 +85,8 @@ class Statements:
         return found, values
 
 
-def _is_list(value: Any) -> bool:
-    return type(value) is list
+def _lists(values: Values) -> list[str]:
+    return [name for name, value in values.items() if type(value) is list]
 
 
 def _padded(items: list[Any]) -> list[Any]:

@@ -68,6 +68,13 @@ commit_log = _table(
     Index("commit_log_id", "id"),
     Index("commit_log_time", "branch_id", "time_us"),
 )
+_is_merge = commit_log.c.merged_branch_id.is_not(None)
+commit_log_merged = Index(
+    "commit_log_merged",
+    *(commit_log.c[name] for name in ("branch_id", "version", "merged_branch_id", "merged_version")),
+    sqlite_where=_is_merge,
+    postgresql_where=_is_merge,
+)
 
 change = _table(
     "change",

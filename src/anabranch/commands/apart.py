@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
-from functools import cache
 from typing import Any
 
 from anabranch.branching.base import reached
@@ -20,7 +19,7 @@ def branch_table(session: Session, chosen: Callable[[Iterable[str]], Iterable[st
     branches = session.catalog.branches()
     names = {branch.id: branch.name for branch in branches}
     kept = set(chosen(names.values()))
-    apart = Apart(session)
+    apart = Apart(session, branches)
     pinned = session.catalog.bytes_placed()
     rows: list[list[Any]] = []
     for branch in sorted(branches, key=lambda branch: branch.id):
@@ -37,15 +36,16 @@ def branch_table(session: Session, chosen: Callable[[Iterable[str]], Iterable[st
 class Apart:
     """How far branches are from their parents: commits that one of them reaches and the other does not."""
 
-    def __init__(self, session: Session) -> None:
-        self._branch = cache(session.catalog.branch_by_id)
+    def __init__(self, session: Session, live: Iterable[Branch]) -> None:
+        self._live = {branch.id: branch for branch in live}
+        self._branch = session.catalog.origin
         self._merges = session.catalog.merges()
 
     def from_parent(self, branch: Branch) -> tuple[int | None, int | None]:
         """(ahead, behind); nothing for `main`, and for a branch whose parent was dropped."""
-        if branch.parent_id is None or self._branch(branch.parent_id).dropped:
+        parent = None if branch.parent_id is None else self._live.get(branch.parent_id)
+        if parent is None:
             return None, None
-        parent = self._branch(branch.parent_id)
         here = reached(Position(branch.id, branch.head), self._branch, self._merges)
         there = reached(Position(parent.id, parent.head), self._branch, self._merges)
         return self._beyond(here, there), self._beyond(there, here)

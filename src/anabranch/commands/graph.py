@@ -10,7 +10,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from anabranch.branching.base import canonical, reached
 from anabranch.commands.session import Session
@@ -28,7 +27,7 @@ class GraphLine:
 def log_graph(session: Session, at: Position, limit: int | None = None) -> list[GraphLine]:
     """Everything that `at` reaches, what was merged into it too, newest first."""
     catalog = session.catalog
-    branch = cache(catalog.branch_by_id)
+    branch = catalog.origin
     commits: dict[Position, Commit] = {}
     for id, highest in reached(at, branch, catalog.merges()).items():
         found = branch(id)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.branching.admit import Moved
-from anabranch.branching.base import merge_bases, reached, reaches
+from anabranch.branching.base import canonical, merge_bases
 from anabranch.branching.law import RULES
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
@@ -166,10 +166,10 @@ def _name(session: Session) -> str:
 def _points(session: Session, ours: Position, theirs: Position) -> Positions | None:
     """None: ours has everything of theirs already."""
     catalog = session.catalog
-    merges = catalog.merges()
-    if reaches(theirs, reached(ours, catalog.origin, merges), catalog.origin):
+    bases = merge_bases(ours, theirs, catalog.origin, catalog.merges())
+    if bases == (canonical(theirs, catalog.origin),):
         return None
-    return Positions(merge_bases(ours, theirs, catalog.origin, merges), ours, theirs)
+    return Positions(bases, ours, theirs)
 
 
 # --- planning ---------------------------------------------------------------------------------------------------------

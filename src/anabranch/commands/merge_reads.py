@@ -6,7 +6,7 @@ come in batches, so that no more states are held at once than a batch has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from anabranch.catalog import Catalog
@@ -50,7 +50,7 @@ class History:
         ]
 
     def reshaped(self, side: Position) -> set[str]:
-        """Tables in which more than rows may differ from a base."""
+        """Databases and tables in which more than rows may differ from a base."""
         return self._once("reshaped", side, lambda: self._reshaped(side))
 
     def _reshaped(self, side: Position) -> set[str]:
@@ -107,23 +107,32 @@ class Batch:
 
     def records(self, at: Position) -> Mapping[str, TableRecord]:
         """Those of tables of which only rows changed since the only base are as they are there."""
-        return self._once("records", at, lambda ids: self._records(at, ids))
-
-    def _records(self, at: Position, ids: Sequence[str]) -> Mapping[str, TableRecord]:
-        base, *others = self.at.bases
-        if others or at == base:
-            return self.catalog.tables_by_id(at, ids)
-        reshaped = self.history.reshaped(at)
-        same = {id: record for id, record in self.records(base).items() if id in ids and id not in reshaped}
-        return {**same, **self.catalog.tables_by_id(at, [id for id in ids if id not in same])}
+        return self._once("records", at, lambda ids: self._as_at_base(at, ids, self.records, self.catalog.tables_by_id))
 
     def databases(self, at: Position) -> Mapping[str, DatabaseRecord]:
         """Those that the tables are in, at any of the points."""
 
         def read(_: object) -> Mapping[str, DatabaseRecord]:
-            return self.catalog.databases_by_id(at, {record.database_id for record in self._all_records()})
+            ids = {record.database_id for record in self._all_records()}
+            return self._as_at_base(at, ids, self.databases, self.catalog.databases_by_id)
 
         return self._once("databases", at, read)
+
+    def _as_at_base(
+        self,
+        at: Position,
+        ids: Collection[str],
+        known: Callable[[Position], Mapping[str, Found]],
+        read: Callable[[Position, Iterable[str]], Mapping[str, Found]],
+    ) -> Mapping[str, Found]:
+        """Records of which nothing changed since the only base are those that are `known` there."""
+        base, *others = self.at.bases
+        if others or at == base:
+            return read(at, ids)
+        reshaped = self.history.reshaped(at)
+        same = {id: record for id, record in known(base).items() if id in ids and id not in reshaped}
+        missing = [id for id in ids if id not in same]
+        return {**same, **read(at, missing)} if missing else same
 
     def states(self, at: Position) -> Mapping[str, TableState]:
         return self._once("states", at, lambda ids: self.catalog.states(at, ids))

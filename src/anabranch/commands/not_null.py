@@ -17,14 +17,14 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from anabranch.branching.row_merge import Replay
-from anabranch.branching.rows import ids_of, origins_of, united, visible
+from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.branching.schema_merge import newly_required, newly_required_fields
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part, bounds_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import Struct
-from anabranch.storage.row_ids import row_ids
+from anabranch.storage.row_ids import row_ids, united
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from pyroaring import BitMap
@@ -126,7 +125,7 @@ def _columns(table: OpenTable, schema: Schema | None) -> tuple[tuple[Column, ...
 
 def _since(session: Session, table: OpenTable, against: str | None) -> tuple[Position, ...]:
     catalog = session.catalog
-    branch = cache(catalog.branch_by_id)
+    branch = catalog.origin
     if against is not None:
         return merge_bases(table.position, session.resolve(against), branch, catalog.merges())
     at = canonical(table.position, branch)

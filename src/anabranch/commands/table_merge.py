@@ -17,12 +17,7 @@ from anabranch.branching.criss_cross import discarded, disputed, left_standing
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
-from anabranch.branching.rows import (
-    origins_of,
-    side_of,
-    united,
-    visible,
-)
+from anabranch.branching.rows import Positions, ids_of, origins_of, side_of, visible
 from anabranch.branching.schema_merge import merge_schemas
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json
@@ -42,7 +37,7 @@ from anabranch.model.part import Part
 from anabranch.model.records import PartitionRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.options import option
-from anabranch.storage.row_ids import by_slot
+from anabranch.storage.row_ids import united
 
 
 class TableMerger(TableSides):
@@ -213,9 +208,9 @@ class TableMerger(TableSides):
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
             Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
-        made.news |= merged.news or (self.detect == "file" and len(merged.updated) > 0)
+        made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
         made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
-        made.news = made.news or merged.born() or self.differs_on_theirs(merged.updated)
+        made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
         contest = merged.contest
         if len(self.at.bases) > 1:
             crossed = self._cross(made, replay, resolution)
@@ -368,13 +363,13 @@ class TableMerger(TableSides):
         }
         return changed_by((), parts.values(), self.written(parts), schema)
 
-    def _surely_differs(self, ids: np.ndarray) -> bool:
+    def _surely_differs(self, rows: Positions) -> bool:
         """Whether theirs is known to show one of these base rows otherwise, from what its statements recorded."""
         assert self.theirs is not None
         changes = self._changes(self.at.theirs)
         versions = {c.version for c, change in changes if (c.operation, change.operation) == ("UPDATE", "update")}
         updates = [delta for delta in self._deltas(self.at.theirs) if delta.version in versions]
-        return surely_differs(self.other, by_slot(ids), updates, self.theirs.schema_id)
+        return surely_differs(self.other, rows, updates, self.theirs.schema_id)
 
     def differs_on_theirs(self, ids: np.ndarray) -> bool:
         """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one

@@ -18,7 +18,6 @@ from anabranch.branching.rows import (
     ids_of,
     placed_since,
     side_of,
-    united,
     versions,
     without_undone,
 )
@@ -33,6 +32,7 @@ from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
+from anabranch.storage.row_ids import united
 
 
 class TableSides:
