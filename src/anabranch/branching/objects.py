@@ -126,6 +126,8 @@ def _merge(
             return replace(revived, settled=True) if resolve == "theirs" else Merged(ours, settled=True)
         shown = name or quote_identifier(old[0].name)
         return Merged(ours, (ConflictRecord(shown, kind.name, "drop", "dropped", ", ".join(changed), old[0].name),))
+    if ours == theirs and all(base == ours for base in old):
+        return Merged(ours)
     return _attributes(kind, old, ours, theirs, resolve, name or quote_identifier(ours.name))
 
 

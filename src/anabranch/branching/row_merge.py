@@ -116,28 +116,14 @@ def merge_rows(
 ) -> RowMerge:
     """`born`: slots of the sides' base that the true base lacks. Their rows never count for detect = file."""
     ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
-    meeting = _meeting(ours, theirs, origins)
+    contest, alike = _meeting(ours, theirs, origins)
     replay = _replayed(ours, theirs)
-    mine, other = _without(ours.gone, meeting.alike), _without(theirs.gone, meeting.alike)
-    updated, lost = meeting.theirs >= 0, meeting.theirs < 0
-    by_overwrite = _among(meeting.base, ours.gone.get("overwrite", {}))
-    theirs_overwrote = _among(meeting.base, theirs.gone.get("overwrite", {}))
-
-    replay.kill_ids("update", meeting.theirs[updated & (meeting.ours < 0) & by_overwrite])  # A4: discarded
-    contested = updated & ((meeting.ours >= 0) | ~by_overwrite)
-    dies = lost & (meeting.ours >= 0)
-    if detect != "file":
-        contested = contested | (dies & ~theirs_overwrote)
-        dies = dies & theirs_overwrote
-    replay.kill_ids("delete", meeting.ours[dies])
+    mine, other = _without(ours.gone, alike), _without(theirs.gone, alike)
+    if len(contest):
+        contest = contest.where(_contested(contest, ours, theirs, detect, replay, born))
+    other_rows = other
     if detect == "file":
-        if born:
-            young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
-            replay.kill_ids("update", meeting.ours[young])
-            contested = contested & ~young
         mine, other_rows = _outside(mine, born), _outside(other, born)
-    else:
-        other_rows = other
 
     new = [part for part in ours.inserted(origins) if part.slot not in theirs.head.parts]
     meets = tuple(
@@ -148,17 +134,34 @@ def merge_rows(
     conflicts = []
     if detect == "file":
         conflicts = [*_same_files(table, mine, other_rows), *_inserts(table, meets, other_rows, new)]
-    contest = Contest(meeting.base[contested], meeting.ours[contested], meeting.theirs[contested])
-    news, alone = _news(replay, ours, meeting, contested, other)
+    news, alone = _news(replay, ours, contest, other)
     return RowMerge(replay, contest, tuple(conflicts), meets, news, alone, _Born(theirs, origins, replay).any)
 
 
-def _news(
-    replay: Replay, ours: Side, meeting: _Meeting, contested: np.ndarray, other: Mapping[str, Positions]
-) -> tuple[bool, Positions]:
+def _contested(
+    meeting: Contest, ours: Side, theirs: Side, detect: Detect, replay: Replay, born: frozenset[int]
+) -> np.ndarray:
+    """Which rows that both sides changed are left to values; the replay learns what becomes of the others."""
+    updated, lost = meeting.theirs >= 0, meeting.theirs < 0
+    by_overwrite = _among(meeting.base, ours.gone.get("overwrite", {}))
+    theirs_overwrote = _among(meeting.base, theirs.gone.get("overwrite", {}))
+    replay.kill_ids("update", meeting.theirs[updated & (meeting.ours < 0) & by_overwrite])  # A4: discarded
+    contested: np.ndarray = updated & ((meeting.ours >= 0) | ~by_overwrite)
+    dies = lost & (meeting.ours >= 0)
+    if detect != "file":
+        contested = contested | (dies & ~theirs_overwrote)
+        dies = dies & theirs_overwrote
+    replay.kill_ids("delete", meeting.ours[dies])
+    if detect == "file" and born:
+        young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
+        replay.kill_ids("update", meeting.ours[young])
+        contested = contested & ~young
+    return contested
+
+
+def _news(replay: Replay, ours: Side, contest: Contest, other: Mapping[str, Positions]) -> tuple[bool, Positions]:
     """Whether something comes of the replay for sure, and the base rows that theirs alone has other versions of."""
-    settled_by_values = by_slot(meeting.base[contested])
-    left = _without(other, settled_by_values)
+    left = _without(other, by_slot(contest.base))
     gone = any(slots for cause, slots in left.items() if cause != "update")
     placed = [part for parts in replay.placed.values() for part in parts]
     dead = united(replay.killed.values())
@@ -187,17 +190,8 @@ class _Born:
         return False
 
 
-@dataclass(frozen=True)
-class _Meeting:
-    """Base rows that are gone on both sides and not alike, and what became of them; `alike`: those that are."""
-
-    base: np.ndarray
-    ours: np.ndarray
-    theirs: np.ndarray
-    alike: Positions
-
-
-def _meeting(ours: Side, theirs: Side, origins: Origins) -> _Meeting:
+def _meeting(ours: Side, theirs: Side, origins: Origins) -> tuple[Contest, Positions]:
+    """Base rows that are gone on both sides and not alike, with what became of them, and those that are alike."""
     mine, other = ours.lost(), theirs.lost()
     both = {slot: rows for slot in mine.keys() & other.keys() if (rows := mine[slot] & other[slot])}
     updated: dict[int, BitMap] = {}
@@ -207,13 +201,13 @@ def _meeting(ours: Side, theirs: Side, origins: Origins) -> _Meeting:
                 updated[slot] = updated.get(slot, BitMap()) | (rows & both[slot])
     ids = ids_of(updated)
     if not len(ids):
-        return _Meeting(ids, ids, ids, both)
+        return Contest(ids, ids, ids), both
     origin = origins_of(ids, ours.base.parts, origins)
     here, there = versions(ours, origins).find(origin), versions(theirs, origins).find(origin)
     differ = here != there
     apart = by_slot(ids[differ])
     alike = {slot: rows - apart[slot] if slot in apart else rows for slot, rows in both.items()}
-    return _Meeting(ids[differ], here[differ], there[differ], alike)
+    return Contest(ids[differ], here[differ], there[differ]), alike
 
 
 def _without(gone: Mapping[str, Positions], alike: Positions) -> dict[str, dict[int, BitMap]]:
@@ -228,7 +222,7 @@ def _outside(gone: Mapping[str, Positions], slots: frozenset[int]) -> dict[str, 
 
 
 def _among(ids: np.ndarray, rows: Positions) -> np.ndarray:
-    return np.isin(ids, ids_of(rows)) if len(ids) else np.zeros(0, np.bool_)
+    return np.isin(ids, ids_of(rows))
 
 
 def _same_files(table: str, mine: Mapping[str, Positions], other: Mapping[str, Positions]) -> list[ConflictRecord]:

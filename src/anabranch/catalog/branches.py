@@ -73,7 +73,7 @@ class Branches(LakeOptions):
 
     def origin(self, branch_id: int) -> Branch:
         """A branch for the sake of its parent and fork, which never change: it is read once."""
-        return self._origin(branch_id, self._db.rows)
+        return self._memory.branches.get(branch_id) or self._origin(branch_id, self._db.rows)
 
     def branches(self) -> list[Branch]:
         """The live branches, oldest first."""
@@ -159,7 +159,7 @@ class Branches(LakeOptions):
 
     def lineage(self, position: Position) -> Lineage:
         """The segments of a position's history, newest first."""
-        return self._lineage(position, self._db.rows)
+        return self._memory.lineages.get(position) or self._lineage(position, self._db.rows)
 
     def check(self, position: Position) -> None:
         """Refuses a version that the branch does not have."""

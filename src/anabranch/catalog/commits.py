@@ -72,7 +72,7 @@ class Commits(Turns, Reservations):
                 locking = link.ask(_LOCK_HEAD, {"branch": base.branch_id})
                 of_this_id = link.ask(BY_ID, {"id": request.id})
                 newer = link.ahead(NEWER, {"branch": base.branch_id, "after": base.version})
-                check_stored = rows.store(link, known=request.merged is not None)
+                check_stored = rows.store(link)
             if not (found := locking.rows()):
                 raise NotFound("branch", base.branch_id)
             (locked,) = found

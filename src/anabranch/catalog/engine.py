@@ -59,6 +59,7 @@ class Database:
         try:
             if self.is_sqlite:
                 self.path = Path(self._url.database or "")
+                self._log = str(self.path.with_name(self.path.name + "-wal"))
                 self._lock = _FileLock(self.path.with_name(self.path.name + ".lock"))
                 self._links = Links(_sqlite(self._url, "FULL" if durability == "disk" and not _CAN_SYNC else "NORMAL"))
             else:
@@ -113,7 +114,7 @@ class Database:
         if not self._syncs:
             return
         try:
-            log = os.open(self.path.with_name(self.path.name + "-wal"), os.O_RDONLY | os.O_CLOEXEC)
+            log = os.open(self._log, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:  # the last connection was closed: all of it is in the database, and synced
             return
         try:

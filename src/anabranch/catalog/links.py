@@ -8,7 +8,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, cast
 
@@ -83,13 +83,13 @@ class Link:
         if not self._is_sqlite:
             self._driver.autocommit = True
 
-    @contextmanager
-    def in_one_go(self, *, last: bool = False) -> Iterator[None]:
+    def in_one_go(self, *, last: bool = False) -> AbstractContextManager[None]:
         """Statements whose answers are read after the block: PostgreSQL gets them in one round trip. `last`: nothing
         follows them but the transaction's end, which it gets with them."""
-        if self._is_sqlite:
-            yield
-            return
+        return nullcontext() if self._is_sqlite else self._pipelined(last=last)
+
+    @contextmanager
+    def _pipelined(self, *, last: bool) -> Iterator[None]:
         try:
             with self._driver.pipeline():
                 yield

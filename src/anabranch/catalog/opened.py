@@ -1,8 +1,8 @@
 """What every part of the catalog stands on: the database, and what this process remembers of it.
 
 Only what never changes is remembered: a branch's origin, a lineage, a schema, a record or state at a version, a commit,
-what a version merged, a head as a lower bound. A process that was forked from one with an open catalog makes its own
-connections and memory at first use.
+what a version merged, a head as a lower bound. A process that was forked from one with an open catalog has
+connections and memory of its own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakSet
 
 from anabranch.catalog.bitmaps import Blobs
 from anabranch.catalog.engine import Database, Durability
@@ -68,21 +69,28 @@ class Opened:
 
     def __init__(self, url: str, durability: Durability, blobs: Blobs | None) -> None:
         self._url, self._durability, self._blobs = url, durability, blobs
-        self._abandoned: list[Database] = []
-        self._open()
-
-    def _open(self) -> None:
-        self._pid = os.getpid()
-        self._database = Database(self._url, self._durability)
         self._memory = Memory()
+        self._abandoned: list[Database] = []
+        self._db = Database(url, durability)
+        _OPEN.add(self)
 
     def close(self) -> None:
+        _OPEN.discard(self)
         self._db.close()
 
-    @property
-    def _db(self) -> Database:
-        if os.getpid() != self._pid:
-            # The parent's connections are its own: neither used nor closed here, so never collected either.
-            self._abandoned.append(self._database)
-            self._open()
-        return self._database
+    def _start_anew(self) -> None:
+        """The parent's connections are its own: neither used nor closed here, so never collected either."""
+        self._abandoned.append(self._db)
+        self._memory, self._db = Memory(), Database(self._url, self._durability)
+
+
+_OPEN: WeakSet[Opened] = WeakSet()
+
+
+def _in_a_forked_process() -> None:
+    for catalog in list(_OPEN):
+        catalog._start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_a_forked_process)

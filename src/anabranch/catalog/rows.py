@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,15 +51,13 @@ class Rows:
     events: tuple[tuple[Table, list[Values]], ...]
     rewrites: tuple[tuple[Table, list[Values]], ...]
 
-    def store(self, link: Link, *, known: bool) -> Callable[[], None]:
+    def store(self, link: Link) -> Callable[[], None]:
         """Inserts the parts and schemas that are not there; afterwards, what is given checks that those which were are
-        the same. `known`: most likely all parts are there, so they are looked for first."""
-        parts = insert_if_absent(link, part, self.parts) if self.parts and not known else None
+        the same."""
+        parts = insert_if_absent(link, part, self.parts) if self.parts else None
         schemas = insert_if_absent(link, schema_body, self.schemas) if self.schemas else None
 
         def check() -> None:
-            if known:
-                self._store_missing(link)
             if parts is not None and parts.count != len(self.parts):
                 self._check_parts(link)
             if schemas is not None and schemas.count != len(self.schemas):
@@ -89,23 +87,14 @@ class Rows:
             if row["blob"]
         ]
 
-    def _store_missing(self, link: Link) -> None:
-        """The link holds the branch's head alone, so another branch may store one of them meanwhile."""
-        stored = self._check_parts(link, absent=True)
-        missing = [row for row in self.parts if (row["table_id"], row["slot"]) not in stored]
-        if missing and insert_if_absent(link, part, missing).count != len(missing):
-            self._check_parts(link)
-
-    def _check_parts(self, link: Link, *, absent: bool = False) -> dict[tuple[str, int], str]:
-        """Those that are there, which must be these; all of them must be, unless some may be `absent`."""
+    def _check_parts(self, link: Link) -> None:
         stored = _stored(link, _STORED_PARTS, [(row["table_id"], row["slot"]) for row in self.parts])
         for row in self.parts:
             held = stored.get((row["table_id"], row["slot"]))
-            if held != row["id"] and not (absent and held is None):
+            if held != row["id"]:
                 raise CatalogError(
                     f"slot {row['slot']} of table {row['table_id']!r} belongs to part {held!r}, not to {row['id']!r}"
                 )
-        return stored
 
     def _check_schemas(self, link: Link) -> None:
         stored = _stored(link, _STORED_SCHEMAS, [(row["table_id"], row["schema_id"]) for row in self.schemas])
@@ -162,7 +151,7 @@ def encoded(request: CommitRequest, blobs: Blobs | None) -> Rows:
         raise CatalogError("a commit holds two deltas of one table and cause; join them first")
     return Rows(
         commit=_commit(request),
-        parts=[row for delta in request.deltas for row in _parts(delta)],
+        parts=[row for delta in request.deltas for row in _parts(delta, request.fresh)],
         schemas=[
             {"table_id": table_id, "schema_id": schema.id, "body": schema.to_json()}
             for table_id, schema in request.schemas
@@ -225,8 +214,10 @@ def _partitions(request: CommitRequest) -> Iterator[Values]:
         }  # fmt: skip
 
 
-def _parts(delta: TableDelta) -> Iterator[Values]:
+def _parts(delta: TableDelta, fresh: Collection[str] | None) -> Iterator[Values]:
     for placed in delta.placed:
+        if fresh is not None and placed.id not in fresh:
+            continue
         yield {
             "table_id": delta.table_id, "id": placed.id, "slot": placed.slot, "schema_id": placed.schema_id,
             "rows": placed.rows, "bytes": placed.bytes, "stats": placed.stats, "partition": placed.partition,

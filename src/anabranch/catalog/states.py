@@ -101,13 +101,15 @@ class States(Objects):
         found: dict[str, TableState] = {}
         for starts in alike.values():
             newer = since(segments, min(version for _, version in starts))
+            if not newer:
+                found.update({start.table_id: _moved(start, position, []) for start, _ in starts})
+                continue
             placements, kills = self._events([start.table_id for start, _ in starts], newer)
             for start, version in starts:
                 table_id = start.table_id
                 state = self._folded(start, version, position, placements.get(table_id, ()), kills.get(table_id, ()))
                 found[table_id] = state
-                if newer:
-                    self._memory.states.keep(state, segments[0].branch_id, position.version)
+                self._memory.states.keep(state, segments[0].branch_id, position.version)
         return found
 
     def _events(self, table_ids: Sequence[str], segments: Lineage) -> tuple[_ByTable, _ByTable]:

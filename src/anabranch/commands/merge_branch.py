@@ -334,7 +334,8 @@ def _commit(session: Session, plan: MergePlan, verb: str, message: str, merged: 
     written: list[tuple[str, Part]] = []
     try:
         request = _request(session, plan, written)
-        return session.commit(plan.at.ours, verb, message, admit=_admit_nothing, merged=merged, **request)
+        fresh = frozenset(part.id for _, part in written)
+        return session.commit(plan.at.ours, verb, message, admit=_admit_nothing, merged=merged, fresh=fresh, **request)
     except CommitConflict:
         for table_id, part in written:
             session.folder(table_id).discard(part.path)

@@ -7,6 +7,7 @@ come in batches, so that no more states are held at once than a batch has.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 from anabranch.catalog import Catalog
@@ -21,6 +22,21 @@ BATCH = 100
 Changes = Mapping[str, Sequence[tuple[Commit, Change]]]
 """Object -> what commits did to it, oldest first."""
 Found = TypeVar("Found")
+Reader = TypeVar("Reader", "History", "Batch")
+
+
+def once(read: Callable[[Reader, Position], Found]) -> Callable[[Reader, Position], Found]:
+    """What is read at a position is kept for as long as its reader is."""
+    name = read.__name__
+
+    @wraps(read)
+    def known(self: Reader, at: Position) -> Found:
+        found: Found | None = self._found.get((name, at))
+        if found is None:
+            found = self._found[name, at] = read(self, at)
+        return found
+
+    return known
 
 
 class History:
@@ -30,17 +46,19 @@ class History:
         self.catalog, self.at = catalog, at
         self._found: dict[tuple[str, Position], Any] = {}
 
+    @once
     def shared(self, head: Position) -> int:
         """The last version up to which a head and all bases are the same history."""
-        return self._once("shared", head, lambda: min(self._shared_with(head, base) for base in self.at.bases))
+        return min([self._shared_with(head, base) for base in self.at.bases])
 
     def reached(self, head: Position) -> list[int]:
         """The versions of the bases that lie on a head's own history."""
         return [base.version for base in self.at.bases if self._shared_with(head, base) >= base.version]
 
+    @once
     def changes(self, head: Position) -> Changes:
         """What a head's commits did since then."""
-        return self._once("changes", head, lambda: self._since(head, self.shared(head)))
+        return self._since(head, self.shared(head))
 
     def touched(self, side: Position) -> tuple[list[str], list[str]]:
         """Ids of the databases and tables in which a side may differ from a base."""
@@ -49,20 +67,17 @@ class History:
             id for id, kind in kinds.items() if kind == "table"
         ]
 
+    @once
     def reshaped(self, side: Position) -> set[str]:
         """Databases and tables in which more than rows may differ from a base."""
-        return self._once("reshaped", side, lambda: self._reshaped(side))
-
-    def _reshaped(self, side: Position) -> set[str]:
         changes = (change for changed in self._apart(side) for done in changed.values() for _, change in done)
         return {change.object_id for change in changes if change.operation not in ROW_CLASSES}
 
+    @once
     def _apart(self, side: Position) -> list[Changes]:
         """What a side and the bases each did since the last version that they share."""
-        return self._once("apart", side, lambda: [self.changes(side), *self._of_bases(side)])
-
-    def _of_bases(self, side: Position) -> Iterator[Changes]:
-        return (self._since(base, self._shared_with(side, base)) for base in self.at.bases)
+        of_bases = [self._since(base, self._shared_with(side, base)) for base in self.at.bases]
+        return [self.changes(side), *of_bases]
 
     def batches(self, table_ids: Sequence[str]) -> Iterator[Batch]:
         """The tables in their order, with what can be read of them."""
@@ -78,13 +93,6 @@ class History:
         found: dict[str, list[tuple[Commit, Change]]] = {}
         for commit, change in self.catalog.changes(head, after):
             found.setdefault(change.object_id, []).append((commit, change))
-        return found
-
-    def _once(self, kind: str, at: Position, read: Callable[[], Found]) -> Found:
-        key = (kind, at)
-        if key not in self._found:
-            self._found[key] = read()
-        found: Found = self._found[key]
         return found
 
 
@@ -105,18 +113,21 @@ class Batch:
         """Where a table is found as ours has it."""
         return self.at.ours if table_id in self.moved else self.at.bases[0]
 
+    def _asked(self, at: Position) -> Sequence[str]:
+        """The tables that are read at a position."""
+        moved_only = at == self.at.ours and at not in self.at.bases
+        return [id for id in self.ids if id in self.moved] if moved_only else self.ids
+
+    @once
     def records(self, at: Position) -> Mapping[str, TableRecord]:
         """Those of tables of which only rows changed since the only base are as they are there."""
-        return self._once("records", at, lambda ids: self._as_at_base(at, ids, self.records, self.catalog.tables_by_id))
+        return self._as_at_base(at, self._asked(at), self.records, self.catalog.tables_by_id)
 
+    @once
     def databases(self, at: Position) -> Mapping[str, DatabaseRecord]:
         """Those that the tables are in, at any of the points."""
-
-        def read(_: object) -> Mapping[str, DatabaseRecord]:
-            ids = {record.database_id for record in self._all_records()}
-            return self._as_at_base(at, ids, self.databases, self.catalog.databases_by_id)
-
-        return self._once("databases", at, read)
+        ids = {record.database_id for record in self._all_records()}
+        return self._as_at_base(at, ids, self.databases, self.catalog.databases_by_id)
 
     def _as_at_base(
         self,
@@ -134,19 +145,22 @@ class Batch:
         missing = [id for id in ids if id not in same]
         return {**same, **read(at, missing)} if missing else same
 
+    @once
     def states(self, at: Position) -> Mapping[str, TableState]:
-        return self._once("states", at, lambda ids: self.catalog.states(at, ids))
+        return self.catalog.states(at, self._asked(at))
 
+    @once
     def deltas(self, head: Position) -> Mapping[str, list[TableDelta]]:
         """What a head's commits did to rows, since the version that it shares with the bases."""
-        after = self.history.shared(head)
-        return self._once("deltas", head, lambda ids: self.catalog.deltas_of(head, ids, after))
+        return self.catalog.deltas_of(head, self._asked(head), self.history.shared(head))
 
+    @once
     def partitions(self, at: Position) -> Mapping[str, list[str]]:
-        return self._once("partitions", at, lambda ids: self.catalog.partitions_of(at, ids))
+        return self.catalog.partitions_of(at, self._asked(at))
 
+    @once
     def schema_ids(self, at: Position) -> Mapping[str, set[int]]:
-        return self._once("schema ids", at, lambda ids: self.catalog.schema_ids(at, ids))
+        return self.catalog.schema_ids(at, self._asked(at))
 
     def column_changes(self, at: Position, table_id: str) -> Sequence[tuple[Commit, Change]]:
         """Every change of a table's columns up to here; read along with those of all tables of several schemas."""
@@ -180,11 +194,3 @@ class Batch:
     def _all_records(self) -> Iterator[TableRecord]:
         for at in (*self.at.bases, self.at.ours, self.at.theirs):
             yield from self.records(at).values()
-
-    def _once(self, kind: str, at: Position, read: Callable[[Sequence[str]], Found]) -> Found:
-        key = (kind, at)
-        if key not in self._found:
-            moved_only = at == self.at.ours and at not in self.at.bases
-            self._found[key] = read([id for id in self.ids if id in self.moved] if moved_only else self.ids)
-        found: Found = self._found[key]
-        return found

@@ -67,6 +67,8 @@ def lineage(position: Position, branch: Callable[[int], Branch]) -> Lineage:
 
 def since(segments: Lineage, version: int) -> Lineage:
     """The part of a lineage that is newer than `version`."""
+    if not segments or segments[0].upto <= version:
+        return ()
     return tuple(Segment(s.branch_id, max(s.after, version), s.upto) for s in segments if s.upto > version)
 
 

@@ -102,4 +102,6 @@ class CommitRequest:
     rewrites: tuple[Rewrite, ...] = ()
     hidden_schemas: tuple[tuple[str, int], ...] = ()
     merged: Position | None = None
+    fresh: frozenset[str] | None = None
+    """Ids of the placed parts that the catalog may not have; None: all of them. A merge places what others stored."""
     detail: Mapping[str, Any] = field(default_factory=dict)
