@@ -101,7 +101,7 @@ class KeyIndex:
         new = [part for part in needed if part.slot not in set(known.slots)]
         with ThreadPoolExecutor(_READERS) as pool:
             rows = pool.map(lambda part: part_rows(view, part, spec), new)
-            found = known.found.advanced(rows, _whole(view, new, spec))
+            found = known.found.advanced(rows, _whole(view, new, spec), pool.map)
         overlay = known.overlay
         if (keys := last_word(found)) is not None and (overlay is not None or len(keys[0])):
             overlay = (overlay or Overlay.empty(view)).advanced(view, needed, spec, found, *keys)

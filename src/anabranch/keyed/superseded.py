@@ -15,10 +15,10 @@ row has, whatever came before, so it stays where it stands and the others are su
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from pyroaring import BitMap
@@ -29,6 +29,9 @@ from anabranch.keyed.sequences import Sequences, later
 from anabranch.keyed.tiers import Stretch, Tier, by_age, pieces, rows_in, runs, sorted_rows
 from anabranch.model.part import POSITION_BITS
 from anabranch.storage.row_ids import bitmap, by_slot, united
+
+Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""What `map` does."""
 
 _TOGETHER = 1 << 16
 _PIECE = 1 << 18
@@ -77,23 +80,22 @@ class Superseded:
     settled: tuple[KeyColumns, ...] = ()
     tiers: tuple[Tier, ...] = ()
 
-    def advanced(self, parts: Iterable[PartRows], whole: Collection[int] = ()) -> Superseded:
+    def advanced(self, parts: Iterable[PartRows], whole: Collection[int] = (), each: Each = map) -> Superseded:
         """With more parts, each newer than all before it; all records of the slots in `whole` are whole. What was known
-        is not changed."""
+        is not changed. `each` may look at several stretches at a time, as a pool's `map` does."""
         state, masked = self, _Masked()
         for group in _groups(_masking_tombstones(parts, masked)):
-            state = state._added(_settled(group, self.keep, masked), masked, whole)
+            state = state._added(_settled(group, self.keep, masked, each), masked, whole, each)
         return replace(state, dead=united([self.dead, *masked.bitmaps()]))
 
     def forgetful(self) -> Superseded:
         """The same, for whoever has looked at the keys that were found."""
         return replace(self, contested=(), settled=())
 
-    def _added(self, new: Tier, masked: _Masked, whole: Collection[int]) -> Superseded:
+    def _added(self, new: Tier, masked: _Masked, whole: Collection[int], each: Each) -> Superseded:
         let_in: list[Stretch] = []
         contested, settled = list(self.contested), list(self.settled)
-        for stretch in new:
-            lost = self._lost(stretch, masked)
+        for stretch, lost in zip(new, each(lambda stretch: self._lost(stretch, masked), new), strict=True):
             if lost.any():
                 if self.keep is Keep.LONE:
                     ends = _ends(stretch.keys)
@@ -103,11 +105,10 @@ class Superseded:
                     settled.append(stretch.keys.take(ends[wins]))
                     lost[ends[wins]] = False
                 masked.add(stretch, np.flatnonzero(lost))
-                if self.keep is not Keep.LONE:
-                    if lost.all():
-                        continue
-                    stretch = stretch.take(np.flatnonzero(~lost))
-            let_in.append(stretch)
+            if self.keep is Keep.LONE or not lost.any():
+                let_in.append(stretch)
+            elif not lost.all():
+                let_in.append(stretch.take(np.flatnonzero(~lost)))
         tiers = _stacked(self.tiers, tuple(let_in), self.keep)
         return replace(self, contested=tuple(contested), settled=tuple(settled), tiers=tiers)
 
@@ -179,14 +180,14 @@ def _groups(stretches: Iterable[Stretch]) -> list[list[Tier]]:
     return groups[::-1]
 
 
-def _settled(group: Sequence[Tier], keep: Keep, masked: _Masked) -> Tier:
+def _settled(group: Sequence[Tier], keep: Keep, masked: _Masked, each: Each) -> Tier:
     """Several runs as one; what they supersede of each other is masked.
 
     One stretch of keys at a time: memory that was used a moment ago is far quicker than as much that is new.
     """
     if len(group) == 1:
         return group[0]
-    return tuple(_winners(sorted_rows(piece), keep, masked) for piece in pieces(group, _PIECE))
+    return tuple(each(lambda piece: _winners(sorted_rows(piece), keep, masked), pieces(group, _PIECE)))
 
 
 def _winners(rows: Stretch, keep: Keep, masked: _Masked) -> Stretch:
