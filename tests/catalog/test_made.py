@@ -81,16 +81,18 @@ def test_large_commits_and_long_histories_are_read(writer: Writer, statements: l
     assert any("dead_rows" in text for text in statements), "one more than are put together from memory"
 
 
-def test_a_merge_looks_for_its_parts_before_it_stores_them(writer: Writer, statements: list[str]) -> None:
+def test_a_merge_stores_its_own_parts_alone(writer: Writer, reopen: Reopen, statements: list[str]) -> None:
     dev = writer.fork("dev")
     there = dev.rows("t", placed=[part(1)])
     statements.clear()
-    writer.commit(deltas=(TableDelta("t", (part(1),)),), merged=there)
-    assert not any("INSERT INTO part " in text for text in statements)
-    writer.commit(deltas=(TableDelta("t", (part(1), part(2))),), merged=there)
-    assert [p.slot for p in writer.catalog.state(writer.head, "t").parts.values()] == [1, 2], "and one was new"
+    writer.commit(deltas=(TableDelta("t", (part(1),)),), merged=there, fresh=frozenset())
+    assert not any("INTO part " in text or "FROM part " in text for text in statements)
+    writer.commit(deltas=(TableDelta("t", (part(1), part(2))),), merged=there, fresh=frozenset([part(2).id]))
+    for catalog in (writer.catalog, reopen()):
+        assert [p.id for p in catalog.state(writer.head, "t").parts.values()] == ["part-1", "part-2"]
+    taken = part(2, id="other")
     with pytest.raises(CatalogError, match="slot 2 of table 't' belongs to part 'part-2', not to 'other'"):
-        writer.commit(deltas=(TableDelta("t", (part(2, id="other"),)),), merged=there)
+        writer.commit(deltas=(TableDelta("t", (taken,)),), merged=there, fresh=frozenset([taken.id]))
 
 
 @pytest.mark.parametrize("seed", range(4))
