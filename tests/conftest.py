@@ -28,10 +28,6 @@ if not os.environ.get("ANABRANCH_FUZZ_EXAMPLES"):
     settings.load_profile("suite")
 
 
-PURE = {"branching", "catalog", "engines", "expressions", "keyed", "model", "oracle", "parts", "storage"}
-"""Folders whose tests start no Spark unless their file names it; in the others a SELECT may."""
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Of several processes one has Spark, and gets all files that may need it."""
@@ -47,7 +43,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @cache
 def may_need_spark(file: Path) -> bool:
-    return file.relative_to(Path(__file__).parent).parts[0] not in PURE or "spark" in file.read_text()
+    """A file whose tests need Spark names it: by a fixture, or by `pytest.mark.spark` where a SELECT starts it."""
+    return "spark" in file.read_text()
+
+
+@pytest.fixture(autouse=True)
+def says_that_it_needs_spark(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A file that does not would start a second session in a process beside the first."""
+    asked, before = "spark" in request.fixturenames, is_running()
+    yield
+    assert may_need_spark(request.path) or not (asked or is_running() > before), "it needs Spark: pytest.mark.spark"
+
+
+def is_running() -> bool:
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return context is not None and context._active_spark_context is not None
 
 
 @pytest.fixture(scope="session")

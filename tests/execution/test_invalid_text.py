@@ -5,6 +5,8 @@ import pytest
 from anabranch.errors import DataError, InvalidText
 from anabranch.options import Limits
 
+pytestmark = pytest.mark.spark
+
 TABLES = {
     "key": "id INT, s STRING, PRIMARY KEY (s)",
     "partition": "id INT, s STRING) PARTITIONED BY (s",

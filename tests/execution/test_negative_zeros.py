@@ -6,6 +6,8 @@ import pytest
 
 from anabranch.options import Limits
 
+pytestmark = pytest.mark.spark
+
 ZEROS = "SELECT CAST(z AS {0}) AS k, v FROM VALUES (-0.0D, 1), (1.5D, 2), (double('NaN'), 3), (-1.5D, 4) AS t(z, v)"
 WAYS = {
     "insert": "INSERT INTO d.t {0}",

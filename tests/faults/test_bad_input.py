@@ -24,6 +24,8 @@ from anabranch.errors import (
 )
 from tests.stories.telling import labels, one, rows, told
 
+pytestmark = pytest.mark.spark  # some queries and names do
+
 STATEMENTS = [
     # names that nothing has
     ("DROP DATABASE dd", NotFound, "'dd' does not exist", "'d'"),
