@@ -34,10 +34,10 @@ postgres: ## check for a PostgreSQL server, install it if absent
 demo: install java ## run the demo
 	@$(BIN)/python examples/demo.py $(ARGS)
 
-# Two processes: one has Spark and all tests that need it, the other what is left.
+# Three processes: one has Spark and all tests that need it, the others what is left, and much of that is waiting.
 test: install java postgres ## run the whole test suite (ARGS="-k name" to select)
 	@echo "==> pytest"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadscope $(ARGS)
 
 fuzz: install ## long random histories against the oracle (EXAMPLES=2000)
 	@echo "==> $(EXAMPLES) histories"

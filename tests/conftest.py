@@ -1,5 +1,6 @@
 """Fixtures that every test may ask for: one Spark session for the whole run, a PostgreSQL cluster for each process."""
 
+import ast
 import os
 import sys
 import time
@@ -30,29 +31,43 @@ if not os.environ.get("ANABRANCH_FUZZ_EXAMPLES"):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Of several processes one has Spark, and gets all files that may need it."""
+    """Of several processes one has Spark, and gets all tests that need it."""
     from xdist.scheduler import LoadScopeScheduling
 
     class BySpark(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.split("::")[0]
-            return "spark" if may_need_spark(config.rootpath / file) else file
+            file, *_, test = nodeid.split("::")
+            return "spark" if names_spark(config.rootpath / file, test.split("[")[0]) else file
 
     return BySpark(config, log)
 
 
+def names_spark(file: Path, test: str) -> bool:
+    """Tests that need Spark name it: by a fixture, or by `pytest.mark.spark`, also for all of a file."""
+    return bool({test, "pytestmark"} & naming_spark(file))
+
+
 @cache
-def may_need_spark(file: Path) -> bool:
-    """A file whose tests need Spark names it: by a fixture, or by `pytest.mark.spark` where a SELECT starts it."""
-    return "spark" in file.read_text()
+def naming_spark(file: Path) -> set[str]:
+    """The functions and variables of a file whose text, decorators included, has the word."""
+    text = file.read_text()
+    lines, found = text.splitlines(), set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.Assign)):
+            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+            if any("spark" in line for line in lines[first - 1 : node.end_lineno]):
+                found |= {node.name} if isinstance(node, ast.FunctionDef) else {ast.unparse(node.targets[0])}
+    return found
 
 
 @pytest.fixture(autouse=True)
 def says_that_it_needs_spark(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A file that does not would start a second session in a process beside the first."""
+    """One that does not would start a second session in a process beside the first."""
     asked, before = "spark" in request.fixturenames, is_running()
     yield
-    assert may_need_spark(request.path) or not (asked or is_running() > before), "it needs Spark: pytest.mark.spark"
+    if asked or is_running() > before:
+        test = request.node.originalname
+        assert names_spark(request.path, test), f"{test} needs Spark: mark it with pytest.mark.spark"
 
 
 def is_running() -> bool:

@@ -20,6 +20,7 @@ VOIDS = [
 ]
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("way", ["SELECT 1, {}", "VALUES (1, {})"], ids=["select", "values"])
 @pytest.mark.parametrize("limit", [None, Limits(local_insert=-1)], ids=["small", "job"])
 def test_what_has_no_type_takes_the_columns(new_lake, way, limit):

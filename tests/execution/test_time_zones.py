@@ -12,6 +12,8 @@ import pytest
 import anabranch
 from anabranch.options import Limits
 
+pytestmark = pytest.mark.spark
+
 WHERE = "at >= TIMESTAMP '2026-06-01 00:00:00'"  # in Berlin that is 22:00 UTC of the day before
 
 

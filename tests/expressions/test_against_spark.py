@@ -16,6 +16,8 @@ from anabranch.expressions.strings import PLAIN_CASE
 from . import cases
 from .rows import Expressions, rows
 
+pytestmark = pytest.mark.spark
+
 RANDOM = 320
 # Rows on which an expression fails here are asked of Spark one by one, up to this many in all.
 FAILURES = 20

@@ -24,8 +24,6 @@ from anabranch.errors import (
 )
 from tests.stories.telling import labels, one, rows, told
 
-pytestmark = pytest.mark.spark  # some queries and names do
-
 STATEMENTS = [
     # names that nothing has
     ("DROP DATABASE dd", NotFound, "'dd' does not exist", "'d'"),
@@ -192,6 +190,7 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("case", STATEMENTS, ids=[case[0][:70].replace("\n", " ") for case in STATEMENTS])
 def test_a_bad_statement_says_what_is_wrong_and_changes_nothing(lake, print_of, case):
     statement, error, *words = case
@@ -323,6 +322,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_name_everything(lake, name):
     """Databases, tables, columns, fields, partitions, properties, comments, values."""
