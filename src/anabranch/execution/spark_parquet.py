@@ -84,7 +84,7 @@ def unlike(frame: DataFrame, plan: Plan) -> list[str]:
     if plan.bytes is None or plan.bytes < _WORTH_A_LOOK or not plan.is_cheap or plan.filters:
         return []
     with spark_failures():
-        rows = frame.limit(_LOOKED_AT).toArrow()
+        rows = frame.coalesce(1).limit(_LOOKED_AT).toArrow()  # else every task would look for so many
     return [name for name in rows.column_names if _is_unlike(rows.column(name))]
 
 
