@@ -27,7 +27,7 @@ def by_slot(ids: np.ndarray) -> dict[int, BitMap]:
     """Row ids as positions of each slot."""
     if not len(ids):
         return {}
-    ordered = np.sort(ids)
+    ordered = np.sort(ids, kind="stable")  # most come in a few ascending stretches, which it makes use of
     slots, positions = ordered >> POSITION_BITS, (ordered & _POSITION).astype(np.uint32)
     starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
     ends = np.append(starts[1:], len(slots))
