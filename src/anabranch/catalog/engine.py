@@ -93,17 +93,23 @@ class Database:
     @contextmanager
     def writing(self, *, relaxed: bool = False) -> Iterator[Link]:
         """One transaction: all of it, or nothing if the block raises. `relaxed`: durable with the next commit."""
-        with self.errors():
-            with self._lock or nullcontext(), self._links.one() as link:
-                link.begin()
+        try:
+            with self._lock or nullcontext():
+                link = self._links.take()
                 try:
-                    yield link
-                    link.commit()
-                except BaseException:
-                    link.rollback()
-                    raise
+                    link.begin()
+                    try:
+                        yield link
+                        link.commit()
+                    except BaseException:
+                        link.rollback()
+                        raise
+                finally:
+                    self._links.give_back(link)
             if not relaxed:
                 self._settle()
+        except (SQLAlchemyError, UnicodeError) as error:
+            raise self._mapped(error) from error
 
     def _settle(self) -> None:
         """Waits until SQLite's log is on the disk, with all that was committed before now.

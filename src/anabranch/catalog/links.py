@@ -159,27 +159,27 @@ class Links:
 
     @contextmanager
     def one(self) -> Iterator[Link]:
-        link = self._take()
+        link = self.take()
         try:
             yield link
         finally:
-            self._give_back(link)
+            self.give_back(link)
 
     def rows(self, statement: Executable, values: Values) -> list[Any]:
         """What one statement gives, on any link."""
-        link = self._take()
+        link = self.take()
         try:
             return link.rows(statement, values)
         finally:
-            self._give_back(link)
+            self.give_back(link)
 
-    def _take(self) -> Link:
+    def take(self) -> Link:
         try:
             return self._idle.pop()
         except IndexError:
             return Link(self.engine, self._statements)
 
-    def _give_back(self, link: Link) -> None:
+    def give_back(self, link: Link) -> None:
         if link.lost:  # as the others are, probably
             link.close()
             self._close_idle()

@@ -165,8 +165,11 @@ class Objects(Log):
         return found
 
     def schema(self, table_id: str, schema_id: int) -> Schema:
-        known = self._memory.schemas.get((table_id, schema_id))
-        return known or self.schemas([(table_id, schema_id)])[table_id, schema_id]
+        return self.schema_at_hand(table_id, schema_id) or self.schemas([(table_id, schema_id)])[table_id, schema_id]
+
+    def schema_at_hand(self, table_id: str, schema_id: int) -> Schema | None:
+        """One that this process has read or made before."""
+        return self._memory.schemas.get((table_id, schema_id))
 
     def schemas(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Schema]:
         """(table, schema id) -> schema."""

@@ -71,14 +71,20 @@ class Statements:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._prepared: dict[Any, Prepared] = {}
+        self._without_lists: dict[Any, Prepared] = {}
 
     def prepared(self, statement: Executable, values: Values) -> tuple[Prepared, Values]:
         """The statement for these values, and the values with their lists padded."""
         shape: tuple[Any, ...] = tuple(values)
+        found = self._without_lists.get((statement, shape))
+        if found is not None:
+            return found, values
         lists = _lists(values)
-        if lists:
-            values = {**values, **{name: _padded(values[name]) for name in lists}}
-            shape += tuple(len(values[name]) for name in lists)
+        if not lists:
+            found = self._without_lists[statement, shape] = Prepared(statement, self._dialect, values)
+            return found, values
+        values = {**values, **{name: _padded(values[name]) for name in lists}}
+        shape += tuple(len(values[name]) for name in lists)
         found = self._prepared.get((statement, shape))
         if found is None:
             found = self._prepared[statement, shape] = Prepared(statement, self._dialect, values)

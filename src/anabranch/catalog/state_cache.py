@@ -31,7 +31,10 @@ class StateCache:
         with self._lock:
             for segment in segments:
                 known = self._versions.get((table_id, segment.branch_id), ())
-                version = max((v for v in known if segment.after < v <= segment.upto), default=None)
+                if segment.upto in known:
+                    version: int | None = segment.upto
+                else:
+                    version = max((v for v in known if segment.after < v < segment.upto), default=None)
                 if version is not None:
                     self._touch((table_id, segment.branch_id), version)
                     return self._states[table_id, segment.branch_id, version], version

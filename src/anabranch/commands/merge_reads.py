@@ -183,6 +183,8 @@ class Batch:
     def schema(self, table_id: str, schema_id: int) -> Schema:
         """Reads those of all records and parts that are at hand along with it."""
         key = (table_id, schema_id)
+        if key not in self._schemas and (known := self.catalog.schema_at_hand(table_id, schema_id)) is not None:
+            self._schemas[key] = known
         if key not in self._schemas:
             wanted = {key} | {(record.id, record.schema_id) for record in self._all_records()}
             for (kind, _), found in self._found.items():
