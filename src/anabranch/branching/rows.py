@@ -104,11 +104,9 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
     removed, placed, causes = _last_causes(deltas)
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
-    for slot in base.parts:
+    for slot in _differing(base, head):
         stays = slot in head.parts
         before, after = base.dead.get(slot, _NONE), head.dead.get(slot, _NONE)
-        if stays and (before is after or before == after):
-            continue
         left = after - before if stays else visible(base, slot)
         if stays and (again := before - after):
             back[slot] = again
@@ -121,6 +119,16 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     stand = [scope for scope in scopes if _stands(scope, base, head, gone, new)]
     return Side(base, head, gone, new, back, causes, tuple(stand))
+
+
+def _differing(base: TableState, head: TableState) -> list[int]:
+    """The base's slots that are not as they were, ascending; bitmaps that are the same object are not looked at."""
+    found = base.parts.keys() - head.parts.keys()
+    for slot in base.dead.keys() | head.dead.keys():
+        before, after = base.dead.get(slot), head.dead.get(slot)
+        if before is not after and before != after and slot in base.parts:
+            found.add(slot)
+    return sorted(found)
 
 
 def _stands(

@@ -50,6 +50,9 @@ def require(merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema)
     versions that are not taken leave the replay. `ours`: the schema before the merge."""
     assert made.schema is not None
     schema = made.schema
+    placed = (part for parts in replay.placed.values() for part in parts)
+    if schema is ours and made.combined is None and all(part.schema_id == ours.id for part in placed):
+        return schema, []
     check = _Check(merger, made, replay, ours)
     found = list(check.lacks())
     if not found or merger.choice is None:

@@ -402,11 +402,15 @@ class TableMerger(TableSides):
     def unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
         """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
         assert made.schema is not None
-        placed = [part for parts in replay.placed.values() for part in parts]
-        removed = {slot for slots in replay.removed.values() for slot in slots}
-        kept = [part for slot, part in self.mine.head.parts.items() if slot not in removed]
+        assert self.ours is not None
+        shown = [part for parts in replay.placed.values() for part in parts]
+        if made.schema is not self.schema(self.ours):  # else ours reads its own parts as before
+            removed = {slot for slots in replay.removed.values() for slot in slots}
+            shown += [part for slot, part in self.mine.head.parts.items() if slot not in removed]
+        elif all(part.schema_id == made.schema.id for part in shown):
+            return []
         dead = united([self.mine.head.dead, *replay.killed.values()])
-        ids = {part.schema_id for part in (*placed, *kept) if len(dead.get(part.slot, ())) < part.rows}
+        ids = {part.schema_id for part in shown if len(dead.get(part.slot, ())) < part.rows}
         told = {conflict.column for conflict in made.conflicts if conflict.kind == "column"}
         found = {}
         for id in sorted(ids):
