@@ -10,12 +10,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
+from subprocess import PIPE, Popen
 from typing import Any
 
-from measure import HERE, Line, assert_no_spark, child, report, timed
+from measure import HERE, Line, assert_no_spark, child_command, timed
 
 WARM_UP, REPEAT, CHANGED = 5, 15, 1_000
 VENV = HERE / "data" / "doltlite-venv"
@@ -41,17 +43,56 @@ def run(context: Any) -> Iterator[Line]:
         return
     context.say(f"Dolt, {rows:,} rows")
     for layout in LAYOUTS:
-        command = [str(python), __file__, "dolt", str(context.folder("dolt")), str(rows), layout]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"Dolt's side failed:\n{done.stdout}{done.stderr}")
-        theirs = float(done.stdout.split()[-1])
-        ours = child("dolt", "ours", context.folder("against-dolt"), rows, layout)["cell"]
+        times = _in_turns(
+            {
+                "ours": child_command("dolt", "ours", context.folder("against-dolt"), rows, layout),
+                "theirs": [str(python), __file__, "dolt", str(context.folder("dolt")), str(rows), layout],
+            }
+        )
+        ours, theirs = median(times["ours"]), median(times["theirs"])
         what = (
             f"MERGE BRANCH, detect = cell, {rows:,} rows, 1,000 updated on each side, {layout} / dolt_merge of the same"
         )
-        how = f"{1000 * ours:.1f} ms / {1000 * theirs:.1f} ms, medians of {REPEAT} after {WARM_UP}, both with fsync"
+        how = (
+            f"{1000 * ours:.1f} ms / {1000 * theirs:.1f} ms, medians of {REPEAT} in turns after {WARM_UP}, "
+            "both with fsync"
+        )
         yield Line(what, ours / theirs, 1.0, "×", how)
+
+
+def _in_turns(commands: Mapping[str, Sequence[str]]) -> dict[str, list[float]]:
+    """Both processes make ready, then merge once a round: whatever else the machine does meets them alike."""
+    samples: dict[str, list[float]] = {name: [] for name in commands}
+    with ExitStack() as stack:
+        sides = {
+            name: stack.enter_context(Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True))
+            for name, command in commands.items()
+        }
+        for turn in range(-WARM_UP - 1, REPEAT):  # the first answer says that a side is ready
+            for name, side in sides.items():
+                seconds = _asked(name, side)
+                if turn >= 0:
+                    samples[name].append(seconds)
+        for side in sides.values():
+            side.communicate()
+    return samples
+
+
+def _asked(name: str, side: Popen[str]) -> float:
+    assert side.stdin is not None
+    assert side.stdout is not None
+    side.stdin.write("\n")
+    side.stdin.flush()
+    answer = side.stdout.readline()
+    if not answer:
+        raise RuntimeError(f"the side of {name} failed:\n{side.communicate()[1]}")
+    return float(answer)
+
+
+def _answer(seconds: Iterator[float]) -> None:
+    """A side's own loop: one more of these for every line."""
+    for _ in sys.stdin:
+        print(next(seconds), flush=True)
 
 
 def _python(context: Any) -> Path | None:
@@ -70,26 +111,25 @@ def _python(context: Any) -> Path | None:
     return python
 
 
-def measure_ours(folder: Path, rows: int, layout: str) -> dict[str, float]:
+def merges_of_ours(folder: Path, rows: int, layout: str) -> Iterator[float]:
+    """Seconds of each merge; the first is none, and comes when the rows are there."""
     from merge import fill
 
     import anabranch
 
     lake = anabranch.connect(folder)
     fill(lake, rows)
-    times = []
+    yield 0.0
     for number in range(-WARM_UP, REPEAT):
         name = f"theirs-{number}"
         ours, theirs = lake.create_branch(f"ours-{number}"), lake.create_branch(name)
         for side, (column, where) in zip((ours, theirs), changes(layout, rows), strict=True):
             side.table("d.t").update({column: f"{column} + {step(number)}"}, where)
-        seconds = timed(lambda o=ours, t=name: o.merge(t, detect="cell"))  # type: ignore[misc]
-        times += [seconds] if number >= 0 else []
-    assert_no_spark()
-    return {"cell": median(times)}
+        yield timed(lambda o=ours, t=name: o.merge(t, detect="cell"))  # type: ignore[misc]
+        assert_no_spark()
 
 
-def measure_dolt(folder: Path, rows: int, layout: str) -> float:
+def merges_of_dolt(folder: Path, rows: int, layout: str) -> Iterator[float]:
     import doltlite  # noqa: F401, I001  # type: ignore[import-not-found]  # before sqlite3, which it replaces
     import sqlite3
 
@@ -104,7 +144,7 @@ def measure_dolt(folder: Path, rows: int, layout: str) -> float:
     db.executemany("INSERT INTO t VALUES (?, ?, ?)", ((n, n * 7919 % rows, n * 7919 % rows) for n in range(rows)))
     db.execute("COMMIT")
     sql("SELECT dolt_commit('-A', '-m', 'rows')")
-    times = []
+    yield 0.0
     for number in range(-WARM_UP, REPEAT):
         for branch, (column, where) in zip((f"ours{number}", f"theirs{number}"), changes(layout, rows), strict=True):
             sql("SELECT dolt_checkout('main')")
@@ -115,12 +155,9 @@ def measure_dolt(folder: Path, rows: int, layout: str) -> float:
         seconds = timed(lambda n=number: sql(f"SELECT dolt_merge('theirs{n}')"))  # type: ignore[misc]
         if sql("SELECT sum(a) + sum(b) - 2 * sum(id) FROM t") != [(2 * CHANGED * step(number),)]:
             raise AssertionError("Dolt's merge gave other rows")
-        times += [seconds] if number >= 0 else []
-    return median(times)
+        yield seconds
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "dolt":
-        print(measure_dolt(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
-    else:
-        report(measure_ours(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
+    sides = {"ours": merges_of_ours, "dolt": merges_of_dolt}
+    _answer(sides[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
