@@ -7,16 +7,15 @@ connections and memory of its own.
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from typing import Any, Generic, NamedTuple, TypeVar
-from weakref import WeakSet
 
 from anabranch.catalog.bitmaps import Blobs
 from anabranch.catalog.engine import Database, Durability
 from anabranch.catalog.made import Made
 from anabranch.catalog.merged import Merged
 from anabranch.catalog.state_cache import StateCache
+from anabranch.forks import renew_after_fork
 from anabranch.model.history import Branch, Lineage, Position
 from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Schema
@@ -72,25 +71,12 @@ class Opened:
         self._memory = Memory()
         self._abandoned: list[Database] = []
         self._db = Database(url, durability)
-        _OPEN.add(self)
+        renew_after_fork(self)
 
     def close(self) -> None:
-        _OPEN.discard(self)
         self._db.close()
 
-    def _start_anew(self) -> None:
+    def start_anew(self) -> None:
         """The parent's connections are its own: neither used nor closed here, so never collected either."""
         self._abandoned.append(self._db)
         self._memory, self._db = Memory(), Database(self._url, self._durability)
-
-
-_OPEN: WeakSet[Opened] = WeakSet()
-
-
-def _in_a_forked_process() -> None:
-    for catalog in list(_OPEN):
-        catalog._start_anew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_a_forked_process)

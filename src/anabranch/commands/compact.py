@@ -25,6 +25,7 @@ from anabranch.errors import AnabranchError
 from anabranch.execution.keyed_writer import with_marks, write_keyed
 from anabranch.execution.plan import TableView
 from anabranch.execution.records import read_records
+from anabranch.forks import renew_after_fork
 from anabranch.keyed import picker
 from anabranch.keyed.sections import Placed, runs_by_age, sections, widened
 from anabranch.keyed.sorted_merge import aged, batch_rows, sorted_merge
@@ -152,12 +153,17 @@ class Compactor:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared.apart()
+        self._stopping = False
+        self.start_anew()
+        renew_after_fork(self)
+        atexit.register(self.close)
+
+    def start_anew(self) -> None:
+        """A forked process has neither the thread nor what it was asked for."""
         self._lock = threading.Lock()
         self._waiting: dict[tuple[str, int], tuple[str, ...]] = {}
         self._flushes: dict[tuple[str, int], int] = {}
         self._thread: threading.Thread | None = None
-        self._stopping = False
-        atexit.register(self.close)
 
     def flushed(self, session: Session, table: OpenTable) -> None:
         """A writer's flush is committed. Costs nothing until there may be enough of them."""

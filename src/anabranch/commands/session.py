@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from anabranch.branching.admit import Moved, admit
 from anabranch.catalog import Catalog
 from anabranch.errors import CommitConflict, NeedsSpark, NotFound, Refused
 from anabranch.execution.session import SparkHolder
+from anabranch.forks import renew_after_fork
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.part import Part
@@ -88,6 +90,15 @@ class Shared:
     compactor: Compactor | None = None
     alone: set[str] = field(default_factory=set)
     """The tables that a statement of this process has to itself at the moment."""
+    lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    """Of slots and frames."""
+
+    def __post_init__(self) -> None:
+        renew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """The slots were reserved by the parent, for itself."""
+        self.slots, self.frames, self.alone, self.lock = {}, OrderedDict(), set(), threading.Lock()
 
     def apart(self) -> Shared:
         """The same lake for another thread, which reserves and remembers for itself."""
@@ -309,12 +320,13 @@ class Session:
 
     def next_slot(self, table_id: str) -> int:
         """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog."""
-        first, end, size = self.shared.slots.get(table_id, (0, 0, 4))
-        if first == end:
-            size = min(size * 2, 1024)
-            first = self.catalog.reserve_slots(table_id, size)
-            end = first + size
-        self.shared.slots[table_id] = (first + 1, end, size)
+        with self.shared.lock:
+            first, end, size = self.shared.slots.get(table_id, (0, 0, 4))
+            if first == end:
+                size = min(size * 2, 1024)
+                first = self.catalog.reserve_slots(table_id, size)
+                end = first + size
+            self.shared.slots[table_id] = (first + 1, end, size)
         return first
 
     @contextmanager
@@ -328,13 +340,17 @@ class Session:
 
     def remember(self, key: Any, make: Any) -> Any:
         """What is made of an immutable state, made once: a view, a Spark frame."""
-        frames = self.shared.frames
-        if key not in frames:
-            frames[key] = make()
+        frames, lock = self.shared.frames, self.shared.lock
+        with lock:
+            if key in frames:
+                frames.move_to_end(key)
+                return frames[key]
+        made = make()
+        with lock:
+            frames[key] = made
             while len(frames) > _FRAMES:
                 frames.popitem(last=False)
-        frames.move_to_end(key)
-        return frames[key]
+        return made
 
 
 def as_ref(ref: Ref | str | int | None) -> Ref:

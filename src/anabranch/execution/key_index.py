@@ -27,6 +27,7 @@ from anabranch.engines.kinds import gone
 from anabranch.engines.whole import is_whole
 from anabranch.execution.keyed_writer import keys_in
 from anabranch.execution.overlay import Overlay
+from anabranch.forks import renew_after_fork
 from anabranch.keyed.sections import sections
 from anabranch.keyed.sequences import sequences
 from anabranch.keyed.standing import has_kinds, nulls_in, placed
@@ -64,6 +65,11 @@ class KeyIndex:
     """What one process knows of the keys of its tables. Safe to use from several threads."""
 
     def __init__(self) -> None:
+        self.start_anew()
+        renew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """The overlays of a forked process are its parent's: it makes its own."""
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[object, ...], _Known] = OrderedDict()
 
