@@ -1088,3 +1088,48 @@ story(
     f"{DEV}; RESTORE TABLE d.t TO VERSION 2; {OVER_0}; {MAIN}; {update(1, 'a = 11')}; {PUSH}; REVERT main@11",
     tables=left("6 60 0 0"),
 )
+ROUND = (
+    "CREATE BRANCH x FROM main; USE BRANCH x; {did}; USE BRANCH dev; {brought};USE BRANCH main; {new}; MERGE BRANCH dev"
+)
+for _brought in ("MERGE BRANCH x", "CHERRY PICK x@11"):
+    for _did, _then in (
+        (delete(1), left(_2, _3, _4, "7 70 0 0")),
+        (update(1, "a = 11"), left("1 11 0 0", _2, _3, _4, "7 70 0 0")),
+    ):
+        _name = f"{_did.split()[0]} that came by {_brought}: its condition"
+        _script = ROUND.format(did=_did, brought=_brought, new=new(7))
+        story(f"{_name} spares others", f"{_script} WITH (detect = 'row')", tables=_then)
+        story(f"{_name} is what THEIRS runs", f"{_script} RESOLVE USING THEIRS WITH (detect = 'row')", tables=_then)
+    for _did, _rule in ((delete(1), "delete/insert"), (update(1, "a = 11"), "update/insert")):
+        story(
+            f"{_did.split()[0]} that came by {_brought} conflicts with what its condition matches",
+            ROUND.format(did=_did.replace("k = 1", "k <> 2"), brought=_brought, new=new(7)) + " WITH (detect = 'row')",
+            conflict=_rule,
+        )
+story(
+    "what a merge brought and a RESTORE undid matches nothing",
+    ROUND.format(did=delete(1), brought="MERGE BRANCH x; RESTORE TABLE d.t TO VERSION 10", new=new(7))
+    + " WITH (detect = 'row')",
+    tables=left(_1, _2, _3, _4, "7 70 0 0"),
+)
+for _last, _rule in (("UPDATE d.t SET a = 12", "update/insert"), ("DELETE FROM d.t", "delete/insert")):
+    story(
+        f"a statement on rows that theirs updated before counts: {_last}",
+        f"{DEV}; UPDATE d.t SET a = 11 WHERE k < 5; {_last} WHERE k > 0; {MAIN}; {new(7)}; {PUSH}"
+        " WITH (detect = 'row')",
+        conflict=_rule,
+    )
+story(
+    "updated and then deleted: the update counts, too",
+    f"{DEV}; UPDATE d.t SET a = 11 WHERE k > 3; DELETE FROM d.t WHERE k < 5; {MAIN}; {new(7)}; {PUSH}"
+    " WITH (detect = 'row')",
+    conflict="update/insert",
+)
+story(
+    "a merge that names a column's alias, beside a rename",
+    f"ALTER TABLE d.e ADD COLUMN c INT; INSERT INTO d.e (k, c) VALUES (2, 2); {DEV}; ALTER TABLE d.e ADD COLUMN c INT;"
+    f"INSERT INTO d.e (k, c) VALUES (3, 3); {PUSH}; REVERT main@13; CREATE BRANCH x FROM main;"
+    f"{DEV}; INSERT INTO d.e (k, c) VALUES (4, 4); {PUSH};"
+    f"USE BRANCH x; ALTER TABLE d.e RENAME TO d.f; {MAIN}; MERGE BRANCH x",
+    tables={"d.f": "k c | 2 2 | 4 4"},
+)

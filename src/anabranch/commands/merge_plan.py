@@ -91,9 +91,13 @@ class TableMerge:
         same = next((side for side in sides if replace(schema, id=side.id) == side), None)
         self.schema, self.new_schema = same or schema, same is None
         self.record = replace(self.record, schema_id=self.schema.id)
+        self.name_column_change()
+        self.news = True
+
+    def name_column_change(self) -> None:
+        """Whoever reads what this merge did must know that it changed the table's record."""
         if not any(operation == "column" for operation, _ in self.operations):
             self.operations.append(("column", {}))
-        self.news = True
 
     def add(self, rows: pa.Table, origins: np.ndarray, changed: frozenset[str] | None = None) -> None:
         """Rows that the merge makes, as versions of rows with these origins; `changed`: see branching/versions.py."""

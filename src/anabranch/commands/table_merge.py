@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,7 @@ from anabranch.commands.merge_reads import Batch
 from anabranch.commands.not_null import require
 from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
-from anabranch.commands.table_sides import TableSides
+from anabranch.commands.table_sides import BROUGHT, TableSides
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part
 from anabranch.model.records import PartitionRecord
@@ -207,7 +208,7 @@ class TableMerger(TableSides):
         replay = merged.replay
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
-            Inserts(self, made, replay).meet(self._standing(merged.meets_inserts), resolution)
+            Inserts(self, made, replay).meet(self.standing(), resolution)
         made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
         made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
         made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
@@ -230,10 +231,16 @@ class TableMerger(TableSides):
         self.name_operations(made)
 
     def name_operations(self, made: TableMerge) -> None:
-        """What the merge did to rows, for later merges."""
+        """What the merge did to rows, for later merges; and to columns, if only new aliases changed them."""
+        if made.new_schema and not made.is_empty:
+            made.name_column_change()
         for delta in made.deltas:
-            scopes = [scope_json(scope) for scope in self.other.scopes] if delta.cause == "overwrite" else []
-            made.operations += [(delta.cause, {"scope": {"each": scopes}} if scopes else {})]
+            detail: dict[str, Any] = {}
+            if delta.cause == "overwrite" and self.other.scopes:
+                detail["scope"] = {"each": [scope_json(scope) for scope in self.other.scopes]}
+            if delta.cause in ("delete", "update"):
+                detail[BROUGHT] = self.statements_since()
+            made.operations.append((delta.cause, detail))
         if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
             each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap
 
 from anabranch.branching.rows import (
     Scope,
@@ -16,6 +15,7 @@ from anabranch.branching.rows import (
     Versions,
     common_state,
     ids_of,
+    origins_of,
     placed_since,
     side_of,
     versions,
@@ -33,6 +33,9 @@ from anabranch.model.records import Change, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
 from anabranch.storage.row_ids import united
+
+BROUGHT = "statements"
+"""In what a merge or pick did to rows: the commits whose deletes and updates it brought."""
 
 
 class TableSides:
@@ -118,11 +121,13 @@ class TableSides:
         return self._side(self.at.theirs)
 
     def _side(self, head: Position) -> Side:
-        changes = self._changes(head)
-        went_back = [(c.version, x) for c, x in changes if x.operation == "restore" and "version" in x.detail]
-        restores = [(version, change.detail["version"]) for version, change in went_back]  # a REVERT has none
-        deltas = without_undone(self._deltas(head), restores)
-        return side_of(self.base_state, self.state(head), deltas, self._scopes(head, changes))
+        deltas = without_undone(self._deltas(head), self._restores(head))
+        return side_of(self.base_state, self.state(head), deltas, self._scopes(head, self._changes(head)))
+
+    def _restores(self, head: Position) -> list[tuple[int, int]]:
+        """(the version that a RESTORE made, the one that it went back to); a REVERT names none."""
+        went_back = [(c.version, x) for c, x in self._changes(head) if x.operation == "restore"]
+        return [(version, change.detail["version"]) for version, change in went_back if "version" in change.detail]
 
     def _scopes(self, head: Position, changes: Iterable[tuple[Commit, Change]]) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
@@ -137,19 +142,48 @@ class TableSides:
         newest = max(self.reads.history.reached(head), default=-1) if found else -1
         return [scope for version, scope in found if version > newest]
 
-    def _standing(self, causes: Sequence[str]) -> list[tuple[Change, np.ndarray]]:
-        """Theirs' statements of these classes, each with the base rows that it changed and that stay changed."""
-        gone = self.other.lost()
-        touched: dict[int | None, list[dict[int, BitMap]]] = {}
-        for delta in self._deltas(self.at.theirs):
-            rows = {slot: rows & gone[slot] for slot, rows in delta.killed.items() if slot in gone}
-            touched.setdefault(delta.version, []).append(rows)
+    def standing(self) -> list[tuple[Change, np.ndarray]]:
+        """Theirs' deletes and updates, each with the base rows that it changed, or later versions of which, and that
+        stay changed."""
+        lost = ids_of(self.other.lost())
+        origins = origins_of(lost, self.base_state.parts, self.origins)
+        parts = {part.slot: part for delta in self._deltas(self.at.theirs) for part in delta.placed}
+        parts |= self.base_state.parts
         found = []
-        for commit, change in self._changes(self.at.theirs):
-            ids = ids_of(united(touched.get(commit.version, ())))
-            if change.operation in causes and len(ids):
-                found.append((change, ids))
+        for change, deltas in self._statements():
+            killed = united([delta.killed for delta in deltas])
+            ids = ids_of({slot: rows for slot, rows in killed.items() if slot in parts})
+            rows = lost[np.isin(origins, origins_of(ids, parts, self.origins))]
+            if len(rows):
+                found.append((change, rows))
         return found
+
+    def _statements(self) -> Iterator[tuple[Change, list[TableDelta]]]:
+        """Theirs' deletes and updates and what each did to rows; those that a merge or pick brought, as they were."""
+        known: dict[int | None, list[TableDelta]] = {}
+        for delta in self._deltas(self.at.theirs):
+            known.setdefault(delta.version, []).append(delta)
+        for at in self.statements_since():
+            mine = at.branch_id == self.at.theirs.branch_id and at.version in known
+            deltas = known[at.version] if mine else self.catalog.deltas(at, self.id, at.version - 1)
+            for _, change in self.catalog.changes(at, at.version - 1, self.id):
+                if change.operation in ("delete", "update"):
+                    yield change, deltas
+
+    def statements_since(self) -> list[Position]:
+        """The commits whose deletes and updates theirs has had since the base, those that merges and picks brought
+        included, and without what a RESTORE undid."""
+        restores = self._restores(self.at.theirs)
+        found: dict[Position, None] = {}
+        for commit, change in self._changes(self.at.theirs):
+            if change.operation not in ("delete", "update"):
+                continue
+            if any(back < commit.version < version for version, back in restores):
+                continue
+            brought = change.detail.get(BROUGHT)
+            own = [Position(commit.branch_id, commit.version)]
+            found |= dict.fromkeys(own if brought is None else [Position(*at) for at in brought])
+        return list(found)
 
     @cached_property
     def _their_versions(self) -> Versions:
