@@ -309,6 +309,8 @@ def _way_out(conflicts: Sequence[ConflictRecord], wishes: Wishes) -> str:
         return "Two things of one name cannot be merged: rename one first."
     if wishes.resolve is not None:
         return f"RESOLVE USING {wishes.resolve.upper()} does not settle this: change one of the branches first."
+    if all(conflict.rule.endswith("insert") for conflict in conflicts):
+        return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
     return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
 
 
