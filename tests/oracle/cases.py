@@ -1107,6 +1107,18 @@ for _brought in ("MERGE BRANCH x", "CHERRY PICK x@11"):
             conflict=_rule,
         )
 story(
+    "what a pick and a merge both brought is run once",
+    ROUND.format(did="UPDATE d.t SET a = a + 1 WHERE k > 0", brought="CHERRY PICK x@11; MERGE BRANCH x", new=new(7))
+    + " RESOLVE USING THEIRS WITH (detect = 'row')",
+    tables=left("1 11 0 0", "2 21 0 0", "3 31 0 1", "4 41 0 1", "7 71 0 0"),
+)
+story(
+    "several statements that came by a merge, each with its condition",
+    ROUND.format(did=f"{update(1, 'a = 11')}; {new(8)}; {delete(2)}", brought="MERGE BRANCH x", new=new(7))
+    + " RESOLVE USING THEIRS WITH (detect = 'row')",
+    tables=left("1 11 0 0", _3, _4, "7 70 0 0", "8 80 0 0"),
+)
+story(
     "what a merge brought and a RESTORE undid matches nothing",
     ROUND.format(did=delete(1), brought="MERGE BRANCH x; RESTORE TABLE d.t TO VERSION 10", new=new(7))
     + " WITH (detect = 'row')",

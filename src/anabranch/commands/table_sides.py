@@ -26,7 +26,7 @@ from anabranch.branching.versions import alike
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.session import Session
 from anabranch.execution.fetch import Alike, fetch, read_origins
-from anabranch.model.history import Commit, Position
+from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.names import qualified
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
@@ -35,7 +35,7 @@ from anabranch.model.state import TableState
 from anabranch.storage.row_ids import united
 
 BROUGHT = "statements"
-"""In what a merge or pick did to rows: the commits whose deletes and updates it brought."""
+"""In what a merge or pick did to rows: where the deletes and updates are that it brought."""
 
 
 class TableSides:
@@ -160,30 +160,39 @@ class TableSides:
 
     def _statements(self) -> Iterator[tuple[Change, list[TableDelta]]]:
         """Theirs' deletes and updates and what each did to rows; those that a merge or pick brought, as they were."""
-        known: dict[int | None, list[TableDelta]] = {}
-        for delta in self._deltas(self.at.theirs):
-            known.setdefault(delta.version, []).append(delta)
-        for at in self.statements_since():
-            mine = at.branch_id == self.at.theirs.branch_id and at.version in known
-            deltas = known[at.version] if mine else self.catalog.deltas(at, self.id, at.version - 1)
-            for _, change in self.catalog.changes(at, at.version - 1, self.id):
-                if change.operation in ("delete", "update"):
-                    yield change, deltas
+        seen: set[Position] = set()  # a merge may have brought what a pick brought before
+        for segment in self.statements_since():
+            at = Position(segment.branch_id, segment.upto)
+            deltas: dict[int | None, list[TableDelta]] = {}
+            for delta in self.catalog.deltas(at, self.id, segment.after):
+                deltas.setdefault(delta.version, []).append(delta)
+            changes = self.catalog.changes(at, segment.after, self.id)
+            for commit, change in changes:
+                known = Position(commit.branch_id, commit.version) in seen
+                if change.operation in ("delete", "update") and not known:
+                    yield change, deltas.get(commit.version, [])
+            seen |= {Position(commit.branch_id, commit.version) for commit, _ in changes}
 
-    def statements_since(self) -> list[Position]:
-        """The commits whose deletes and updates theirs has had since the base, those that merges and picks brought
-        included, and without what a RESTORE undid."""
+    def statements_since(self) -> list[Segment]:
+        """Where the deletes and updates are that theirs has had since the base, in their order: those that merges and
+        picks brought included, and without what a RESTORE undid."""
         restores = self._restores(self.at.theirs)
-        found: dict[Position, None] = {}
+        found: list[Segment] = []
+        may_go_on = False  # the last segment is of theirs' own commits, with nothing in between that is left out
         for commit, change in self._changes(self.at.theirs):
             if change.operation not in ("delete", "update"):
                 continue
             if any(back < commit.version < version for version, back in restores):
-                continue
-            brought = change.detail.get(BROUGHT)
-            own = [Position(commit.branch_id, commit.version)]
-            found |= dict.fromkeys(own if brought is None else [Position(*at) for at in brought])
-        return list(found)
+                may_go_on = False
+            elif (brought := change.detail.get(BROUGHT)) is not None:
+                found += [Segment(*each) for each in brought]
+                may_go_on = False
+            else:
+                joined = may_go_on and found[-1].branch_id == commit.branch_id
+                after = found.pop().after if joined else commit.version - 1
+                found.append(Segment(commit.branch_id, after, commit.version))
+                may_go_on = True
+        return list(dict.fromkeys(found))
 
     @cached_property
     def _their_versions(self) -> Versions:
