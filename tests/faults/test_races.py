@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -233,7 +234,7 @@ def test_a_commit_that_is_sent_again_is_found_done(lake, monkeypatch):
 
     def twice(request, *rest):
         made.append(commit(request, *rest))
-        made.append(commit(request, *rest))
+        made.append(commit(replace(request, is_new=False), *rest))
         return made[-1]
 
     monkeypatch.setattr(catalog, "commit", twice)

@@ -1,7 +1,8 @@
 """Commits: one database transaction each.
 
 1. Outside: encode the request; large bitmaps go to blobs.
-2. Lock the branch's head. A commit of this id on the lineage is a retry's: it is the answer.
+2. Lock the branch's head. A commit of this id on the lineage is a retry's: it is the answer. (Nobody looks for that of
+   a request that was never sent before.)
 3. If the head moved since the base, `admit` decides whether the request fits on it, or raises.
 4. The names that the request gives must be free at the head, and a table's database alive.
 5. Append at head + 1, and move the head.
@@ -12,6 +13,7 @@ Any exception on the way rolls all of it back.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,8 +49,11 @@ class Commits(Turns, Reservations):
     def commit(self, request: CommitRequest, admit: Admit) -> Commit:
         """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
         rows = encoded(request, self._blobs)
+        tries = itertools.count()
         try:
-            made, head = self._db.retrying(lambda: self._commit(request, rows, admit))
+            made, head = self._db.retrying(
+                lambda: self._commit(request, rows, admit, may_be_done=next(tries) > 0 or not request.is_new)
+            )
         except (CatalogError, StorageFull):  # it may be in all the same
             raise
         except BaseException:
@@ -65,19 +70,21 @@ class Commits(Turns, Reservations):
             self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
         return made
 
-    def _commit(self, request: CommitRequest, rows: Rows, admit: Admit) -> tuple[Commit, Position | None]:
+    def _commit(
+        self, request: CommitRequest, rows: Rows, admit: Admit, *, may_be_done: bool
+    ) -> tuple[Commit, Position | None]:
         base = request.base
         with self._db.writing() as link:
             with link.in_one_go():
                 locking = link.ask(_LOCK_HEAD, {"branch": base.branch_id})
-                of_this_id = link.ask(BY_ID, {"id": request.id})
+                of_this_id = link.ask(BY_ID, {"id": request.id}) if may_be_done else None
                 newer = link.ahead(NEWER, {"branch": base.branch_id, "after": base.version})
                 check_stored = rows.store(link)
             if not (found := locking.rows()):
                 raise NotFound("branch", base.branch_id)
             (locked,) = found
             head = Position(base.branch_id, locked.head)
-            done = self._done(link.rows, of_this_id.rows(), head)
+            done = None if of_this_id is None else self._done(link.rows, of_this_id.rows(), head)
             if done is not None:
                 return done, None
             if locked.dropped:

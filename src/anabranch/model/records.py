@@ -104,4 +104,6 @@ class CommitRequest:
     merged: Position | None = None
     fresh: frozenset[str] | None = None
     """Ids of the placed parts that the catalog may not have; None: all of them. A merge places what others stored."""
+    is_new: bool = False
+    """It was never sent before."""
     detail: Mapping[str, Any] = field(default_factory=dict)
