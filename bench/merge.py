@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import sys
 import time
@@ -16,7 +17,7 @@ from context import Context
 from measure import Line, assert_no_spark, child, report
 
 REPEAT = 15
-MERGES = 5
+MERGES = 9
 FEW = 5
 CHANGED = 1_000
 PART = 1_250_000
@@ -170,6 +171,7 @@ def measure_tables(folder: Path, tables: int) -> dict[str, float]:
         for name, _ in kinds if number % 2 else reversed(kinds):  # who comes first finds memory and files cold
             with anabranch.connect(folder) as lake:
                 into, dry = lake.on(f"{name} {number}"), name.endswith("dry")
+                gc.collect()  # what the last one left is not this one's to clear away
                 _timed(times, name, lambda b=into, d=dry: b.merge("dev", dry_run=d))
     return {name: median(found) for name, found in times.items()}
 
