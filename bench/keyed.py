@@ -114,14 +114,16 @@ def _scans(context: Context, lake: object, engine: str, *, half: bool = False) -
         yield ratio("keyed scan after load / Spark's scan of plain Parquet", 1.05, times["ours"], times["theirs"])
     for run_ in range(RUNS):
         table.write(deltas(context, run_, context.rows // 20, half=half))
-    first = timed(ours)
-    times = in_turns({"ours": ours, "theirs": theirs}, repeat=7, warm_up=1)
+    once = timed(ours)
+    sides = {"ours": ours, "theirs": theirs, "anew": lambda: _anew(context, name)}
+    times = in_turns(sides, repeat=7, warm_up=1)
     limits = (1.6, 1.3) if engine == "deduplicate" else (2.6, 1.35)
     what = f"scan with {RUNS} delta runs, {engine}{' of half the fields' if half else ''}"
-    yield _against(f"{what}, the first time / plain", limits[0], first, times["theirs"])
+    yield ratio(f"{what}, the first time of a connection / plain", limits[0], times["anew"], times["theirs"])
     yield ratio(f"{what}, after that / plain", limits[1], times["ours"], times["theirs"])
-    yield _against(
-        f"{what}, the first time of a new connection / plain", limits[0], _anew(context, name), times["theirs"]
+    how = f"{once:.2f} s, once / {times['theirs'].min:.2f} s, min of {len(times['theirs'])}"
+    yield Line(
+        f"{what}, the first one ever, right after the writes / plain", once / times["theirs"].min, None, "×", how
     )
     if engine == "partial-update":
         again = []
@@ -131,17 +133,12 @@ def _scans(context: Context, lake: object, engine: str, *, half: bool = False) -
         yield ratio(f"{what}, after one more upsert / plain", 1.4, Timing(tuple(again)), times["theirs"])
 
 
-def _anew(context: Context, name: str) -> float:
-    """Seconds of a scan that knows nothing of the keys yet, in a JVM that has compiled such scans before."""
+def _anew(context: Context, name: str) -> None:
+    """A scan that knows nothing of the keys yet, in a JVM that has compiled such scans before."""
     import anabranch
 
     with anabranch.connect(context.work / "keyed", spark=context.spark) as lake:
-        return timed(lambda: lake.sql(ALL.format(t=name)).collect())
-
-
-def _against(what: str, limit: float, seconds: float, theirs: Timing) -> Line:
-    how = f"{seconds:.2f} s, once / {theirs.min:.2f} s, min of {len(theirs)}"
-    return Line(what, seconds / theirs.min, limit, "×", how)
+        lake.sql(ALL.format(t=name)).collect()
 
 
 def _lookups(context: Context, lake: object) -> Iterator[Line]:
