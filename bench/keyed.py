@@ -123,7 +123,7 @@ def _scans(context: Context, lake: object, engine: str, *, half: bool = False) -
     yield ratio(f"{what}, after that / plain", limits[1], times["ours"], times["theirs"])
     how = f"{once:.2f} s, once / {times['theirs'].min:.2f} s, min of {len(times['theirs'])}"
     yield Line(
-        f"{what}, the first one ever, right after the writes / plain", once / times["theirs"].min, None, "×", how
+        f"{what}, the first one ever, right after the writes / plain", once / times["theirs"].min, limits[0], "×", how
     )
     if engine == "partial-update":
         again = []
