@@ -13,6 +13,7 @@ from anabranch.catalog.tables import commit_log
 from anabranch.model.history import Branch, Position, Segment
 
 FEW = 4
+"""Branches whose new merges are read one by one."""
 
 _EVERY = (
     select(commit_log.c.branch_id, commit_log.c.version, commit_log.c.merged_branch_id, commit_log.c.merged_version)

@@ -95,8 +95,6 @@ class _Check:
         if len(dead) >= part.rows:
             return
         written = self.merger.catalog.schema(self.merger.id, part.schema_id)
-        if written is self.schema:
-            return
         for column in newly_required(self.schema, written):
             stored = written.stored_as(column)
             stats = None if stored is None else bounds_of(part, stored.physical)

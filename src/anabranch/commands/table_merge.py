@@ -422,7 +422,7 @@ class TableMerger(TableSides):
         found = {}
         for id in sorted(ids):
             written = self.reads.schema(self.id, id)
-            for column in unreadable_columns(made.schema, written) if written is not made.schema else ():
+            for column in unreadable_columns(made.schema, written):
                 if column.label in told:
                     continue
                 stored = written.stored_as(column)
