@@ -1145,3 +1145,71 @@ story(
     f"USE BRANCH x; ALTER TABLE d.e RENAME TO d.f; {MAIN}; MERGE BRANCH x",
     tables={"d.f": "k c | 2 2 | 4 4"},
 )
+story(
+    "a pick of what a merge brought before, and whose rows are gone since",
+    f"{DEV}; {update(1, 'a = 11')}; {PUSH}; {delete(1)}; CHERRY PICK dev@11",
+    tables=left(_2, _3, _4),
+    version=12,
+)
+story(
+    "what both got by a pick is no change of either: the cells that each changed since are combined",
+    f"{DEV}; {update(1, 'a = 11')}; {MAIN}; CHERRY PICK dev@11; {update(1, 'a = 12')};"
+    f"{DEV}; {update(1, 'b = 13')}; {PUSH} WITH (detect = 'cell')",
+    tables=left("1 12 13 0", _2, _3, _4),
+)
+story(
+    "REVERT of an UPDATE that changed no value has nothing to undo",
+    f"{update(1, 'a = 10')}; REVERT main@11",
+    tables=left(_1, _2, _3, _4),
+    version=11,
+)
+story(
+    "REVERT of an UPDATE that changed the values of some rows",
+    "UPDATE d.t SET a = 10 WHERE p = 0; REVERT main@11",
+    tables=left(_1, _2, _3, _4),
+    version=12,
+)
+for _detect in ("row", "cell"):
+    story(
+        f"both updated a row to one value: either statement's condition counts, {_detect}",
+        f"CREATE BRANCH x FROM main; {DEV}; UPDATE d.t SET a = 11 WHERE k <> 2 AND p = 0;"
+        f"USE BRANCH x; UPDATE d.t SET a = 11 WHERE k = 1; MERGE BRANCH dev WITH (detect = '{_detect}');"
+        f"{MAIN}; {new(7)}; MERGE BRANCH x WITH (detect = '{_detect}')",
+        conflict="update/insert",
+    )
+    story(
+        f"a row kept against a DELETE that is undone then is there once, {_detect}",
+        f"{DEV}; DELETE FROM d.t WHERE p = 0; {MAIN}; {update(1, 'a = 11')};"
+        f"MERGE BRANCH dev RESOLVE USING OURS WITH (detect = '{_detect}'); {DEV}; REVERT dev@11; {new(7)};"
+        f"{MAIN}; MERGE BRANCH dev WITH (detect = '{_detect}')",
+        tables=left("1 11 0 0", _2, _3, _4, "7 70 0 0"),
+    )
+    story(
+        f"the same, and theirs updated it then, {_detect}",
+        f"{DEV}; DELETE FROM d.t WHERE p = 0; {MAIN}; {update(1, 'a = 11')};"
+        f"MERGE BRANCH dev RESOLVE USING OURS WITH (detect = '{_detect}'); {DEV}; REVERT dev@11; {update(1, 'a = 12')};"
+        f"{MAIN}; MERGE BRANCH dev WITH (detect = '{_detect}')",
+        conflict="update/update",
+    )
+story(
+    "the same under file: theirs' version",
+    f"{DEV}; DELETE FROM d.t WHERE p = 0; {MAIN}; {update(1, 'a = 11')};"
+    f"MERGE BRANCH dev RESOLVE USING OURS WITH (detect = 'row'); {DEV}; REVERT dev@11; {update(1, 'a = 12')};"
+    f"{MAIN}; {PUSH}",
+    tables=left("1 12 0 0", _2, _3, _4),
+)
+story(
+    "the other way round: ours undid the DELETE, theirs kept its version",
+    f"DELETE FROM d.t WHERE p = 0; {DEV}; {update(1, 'a = 11')};"
+    f"MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'row'); {MAIN}; REVERT main@11;"
+    f"{PUSH} WITH (detect = 'row')",
+    tables=left("1 11 0 0", _2, _3, _4),
+)
+story(
+    "a column added on both sides and merged both ways at once is one column, and that is all",
+    f"ALTER TABLE d.t ADD COLUMN c INT DEFAULT 5; CREATE BRANCH x FROM main; {DEV};"
+    f"ALTER TABLE d.t ADD COLUMN c INT DEFAULT 5; CREATE BRANCH y FROM dev; MERGE BRANCH x; {MAIN}; MERGE BRANCH y;"
+    "MERGE BRANCH dev",
+    tables={"d.t": "k c | 1 5 | 2 5 | 3 5 | 4 5"},
+    version=12,
+)

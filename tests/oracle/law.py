@@ -260,7 +260,10 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
         if old is not None and id(old) not in done:
             values = {ids.get(key, key): value for key, value in old.values.items()}
             types = {ids.get(key, key): type_ for key, type_ in old.types.items()}
-            done[id(old)] = replace(old, values=values, write=write(old.write), before=row(old.before), types=types)
+            left = tuple(map(row, old.left))
+            done[id(old)] = replace(
+                old, values=values, write=write(old.write), before=row(old.before), types=types, left=left
+            )
         return old and done[id(old)]
 
     def flush(old: keyed.Flush) -> keyed.Flush:
@@ -477,17 +480,19 @@ class TableMerge:
             return
         for our, row in zip(mine, lacking, strict=True):
             write = Write(next(self.how.numbers), "merge")
-            table.rows[row.origin] = replace(our, write=write, before=our) if our else row.killed(write)
+            table.rows[row.origin] = replace(our, write=write, before=our, left=()) if our else row.killed(write)
 
     def change(self, origin: tuple[int, int]) -> "Change":
         """What both sides did to one row, as the difference of base and heads."""
         ours, theirs = self.ours.rows.get(origin), self.theirs.rows.get(origin)
         known = [base.rows.get(origin) for base in self.bases]
+        shared = last_shared(ours, theirs)
         both = ours and theirs if not any(known) else living(ours) and living(theirs)
         if both and not any(map(living, known)):
             # Not in the base but in both heads (a cherry-pick): they parted at the last version that both had.
-            versions = {row.version for row in theirs.versions}
-            known = [next((row for row in ours.versions if row.version in versions), None)]
+            known = [shared]
+        elif shared and all(row and row.version in shared.had - {shared.version} for row in known):
+            known = [shared]  # likewise a version that is younger than the base's: what both have alike is no change
         return Change(self, living(ours), living(theirs), [living(row) for row in known], ours, theirs)
 
     def find_conflicts(self, changes: "list[Change]", columns: list[Column]) -> None:
@@ -533,11 +538,16 @@ class TableMerge:
         """Replays theirs' change of one row on ours."""
         origin = change.origin
         chosen = self.how.resolve if change.conflicting(table.columns) else None
-        if change.discarded or chosen == "OURS":
+        if change.discarded:
             return  # A4, A5: what theirs did to rows that ours overwrote is discarded
         both_updated = change.ours_class == change.theirs_class == "update"
-        if self.detect == "cell" and both_updated and chosen is None:
+        if chosen == "OURS":
+            if both_updated:
+                table.rows[origin] = change.ours.against(change.theirs_since)
+        elif self.detect == "cell" and both_updated and chosen is None:
             table.rows[origin] = change.combined(table, write)
+        elif both_updated:
+            table.rows[origin] = change.theirs.against(change.ours_since)
         elif change.theirs_record is None and change.ours_is_base:  # theirs went back to before it was inserted
             table.rows.pop(origin, None)
         elif change.theirs_record is None:
@@ -563,7 +573,7 @@ class TableMerge:
                         partition = values.get(table.partitioned_by)
                         types = {column.id: column.type for column in table.columns}
                         table.rows[row.origin] = replace(
-                            row, write=write, values=values, partition=partition, before=row, types=types
+                            row, write=write, values=values, partition=partition, before=row, types=types, left=()
                         )
 
     def apply_overwrites(self, table: Table) -> None:
@@ -590,6 +600,15 @@ class TableMerge:
             if not row.alive and in_base:
                 found[row.write.id] = row.write
         return [write for id, write in sorted(found.items()) if write.kind == "overwrite" and id not in known]
+
+
+def last_shared(ours: Row | None, theirs: Row | None) -> Row | None:
+    """The last version of a row that both sides had; a version that a merge left behind was had, too."""
+    if not ours or not theirs:
+        return None
+    mine = next((row for row in ours.versions if row.version in theirs.had), None)
+    other = next((row for row in theirs.versions if row.version in ours.had), None)
+    return mine if mine is ours else other
 
 
 def living(row: Row | None) -> Row | None:
@@ -666,11 +685,22 @@ class Change:
     @property
     def theirs_statements(self) -> list[Write]:
         """The deletes and updates with which theirs changed this row of the base."""
-        if self.theirs_class not in ("delete", "update") or not self.base_files or not self.theirs_record:
-            return []
-        versions = self.theirs_record.versions
-        places = [place for place, row in enumerate(versions) if row.version == self.base.version]
-        return [row.write for row in versions[: places[0]] if row.write.kind in ("delete", "update")] if places else []
+        found = self.theirs_class in ("delete", "update") and (self.base_files or self.table.detect != "file")
+        return [row.write for row in self.theirs_since if row.write.kind in ("delete", "update")] if found else []
+
+    @property
+    def theirs_since(self) -> list[Row]:
+        return self.since(self.theirs_record)
+
+    @property
+    def ours_since(self) -> list[Row]:
+        return self.since(self.ours_record)
+
+    def since(self, record: Row | None) -> list[Row]:
+        """The versions that a side made of the base's, and those that merges left behind for them."""
+        versions = record.versions if record else []
+        places = [place for place, row in enumerate(versions) if self.base and row.version == self.base.version]
+        return [row for version in versions[: places[0]] for row in (version, *version.left)] if places else []
 
     def conflicting(self, columns: list[Column]) -> bool:
         """Is this row itself one of those that a RESOLVE settles?"""
@@ -709,7 +739,10 @@ class Change:
         _, cells = self.changed_columns(table.columns)
         values = {column.id: self.ours.read(column) for column in table.columns} | cells
         if all(self.theirs.read(column) == values[column.id] for column in table.columns):
-            return self.theirs
+            return self.theirs.against(self.ours_since)
         types = {column.id: column.type for column in table.columns}
         partition = values.get(table.partitioned_by)
-        return replace(self.ours, write=write, values=values, partition=partition, before=self.ours, types=types)
+        made = replace(
+            self.ours, write=write, values=values, partition=partition, before=self.ours, types=types, left=()
+        )
+        return made.against(self.theirs_since)

@@ -106,6 +106,7 @@ class Row:
     alive: bool = True
     before: "Row | None" = None
     types: dict[int, str] = field(default_factory=dict)  # of the columns when it was written
+    left: "tuple[Row, ...]" = ()  # the other side's versions, where a merge chose this one or made it of both
 
     def read(self, column: Column) -> Value:
         return self.values.get(column.id, column.initial)
@@ -128,11 +129,20 @@ class Row:
         return [self, *(self.before.versions if self.before else [])]
 
     @property
+    def had(self) -> set[tuple[int, bool]]:
+        """All versions that it has been, or that were left behind for it."""
+        return {version.version for row in self.versions for version in (row, *row.left)}
+
+    @property
     def born(self) -> Write:
         return self.versions[-1].write
 
+    def against(self, others: "list[Row]") -> "Row":
+        """The same version, for which a merge left these behind."""
+        return replace(self, left=(*self.left, *others))
+
     def killed(self, write: Write) -> "Row":
-        return replace(self, write=write, alive=False, before=self)
+        return replace(self, write=write, alive=False, before=self, left=())
 
 
 # --- tables, databases, the whole ------------------------------------------------------------------------------------

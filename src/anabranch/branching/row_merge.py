@@ -25,9 +25,11 @@ from anabranch.branching.rows import (
     ids_of,
     origins_of,
     settled_classes,
+    shows_unknown,
     versions,
     visible,
 )
+from anabranch.branching.shared import NOTHING_SHARED, Shared
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Operation, TableDelta
@@ -50,6 +52,10 @@ class Contest:
 
     def where(self, chosen: np.ndarray) -> Contest:
         return Contest(self.base[chosen], self.ours[chosen], self.theirs[chosen])
+
+    def and_also(self, other: Contest) -> Contest:
+        pairs = zip((self.base, self.ours, self.theirs), (other.base, other.ours, other.theirs), strict=True)
+        return Contest(*map(np.concatenate, pairs))
 
 
 @dataclass
@@ -112,34 +118,34 @@ class RowMerge:
 
 
 def merge_rows(
-    table: str, ours: Side, theirs: Side, detect: Detect, origins: Origins, born: frozenset[int] = frozenset()
+    table: str, ours: Side, theirs: Side, detect: Detect, origins: Origins, shared: Shared = NOTHING_SHARED
 ) -> RowMerge:
-    """`born`: slots of the sides' base that the true base lacks. Their rows never count for detect = file."""
+    """`shared`: what the sides' base has and the true base lacks. Rows born since never count for detect = file."""
     ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
     contest, alike = _meeting(ours, theirs, origins)
     replay = _replayed(ours, theirs)
     mine, other = _without(ours.gone, alike), _without(theirs.gone, alike)
+    if shows_unknown(ours) and shows_unknown(theirs):
+        contest = contest.and_also(_risen(ours, theirs, origins, detect, replay))
     if len(contest):
-        contest = contest.where(_contested(contest, ours, theirs, detect, replay, born))
-    other_rows = other
-    if detect == "file":
-        mine, other_rows = _outside(mine, born), _outside(other, born)
+        contest = contest.where(_contested(contest, ours, theirs, detect, replay, shared))
+    in_base = shared.in_base(other) if detect == "file" else other
 
     new = [part for part in ours.inserted(origins) if part.slot not in theirs.head.parts]
     meets = tuple(
         cause
         for cause in ("delete", "update")
-        if any(other_rows.get(cause, {}).values()) and new and cell(APPEND_TABLES, cause, "insert") == "X"
+        if any(in_base.get(cause, {}).values()) and new and cell(APPEND_TABLES, cause, "insert") == "X"
     )
     conflicts = []
     if detect == "file":
-        conflicts = [*_same_files(table, mine, other_rows), *_inserts(table, meets, other_rows, new)]
-    news, alone = _news(replay, ours, contest, other)
-    return RowMerge(replay, contest, tuple(conflicts), meets, news, alone, _Born(theirs, origins, replay).any)
+        conflicts = [*_same_files(table, shared.in_base(mine), in_base), *_inserts(table, meets, in_base, new)]
+    news, alone = _news(replay, ours, theirs, contest, other, detect, origins)
+    return RowMerge(replay, contest, tuple(conflicts), meets, news, alone, _Born(theirs, origins, replay, contest).any)
 
 
 def _contested(
-    meeting: Contest, ours: Side, theirs: Side, detect: Detect, replay: Replay, born: frozenset[int]
+    meeting: Contest, ours: Side, theirs: Side, detect: Detect, replay: Replay, shared: Shared
 ) -> np.ndarray:
     """Which rows that both sides changed are left to values; the replay learns what becomes of the others."""
     updated, lost = meeting.theirs >= 0, meeting.theirs < 0
@@ -152,42 +158,57 @@ def _contested(
         contested = contested | (dies & ~theirs_overwrote)
         dies = dies & theirs_overwrote
     replay.kill_ids("delete", meeting.ours[dies])
-    if detect == "file" and born:
-        young = contested & np.isin(meeting.base >> POSITION_BITS, sorted(born))
+    if detect == "file" and shared.slots:
+        young = contested & shared.young(meeting.base)
         replay.kill_ids("update", meeting.ours[young])
         contested = contested & ~young
     return contested
 
 
-def _news(replay: Replay, ours: Side, contest: Contest, other: Mapping[str, Positions]) -> tuple[bool, Positions]:
+def _news(
+    replay: Replay,
+    ours: Side,
+    theirs: Side,
+    contest: Contest,
+    other: Mapping[str, Positions],
+    detect: Detect,
+    origins: Origins,
+) -> tuple[bool, Positions]:
     """Whether something comes of the replay for sure, and the base rows that theirs alone has other versions of."""
     left = _without(other, by_slot(contest.base))
     gone = any(slots for cause, slots in left.items() if cause != "update")
     placed = [part for parts in replay.placed.values() for part in parts]
     dead = united(replay.killed.values())
     live = any(not part.has_origin and part.rows > len(dead.get(part.slot, ())) for part in placed)
-    taken = any(visible(ours.head, slot) for slots in replay.removed.values() for slot in slots)
-    sure = gone or live or bool(replay.revived) or taken
+    removed = [slot for slots in replay.removed.values() for slot in slots]
+    taken = any(visible(ours.head, slot) - visible(theirs.base, slot) for slot in removed)  # the others are in `other`
+    sure = gone or live or taken
+    if not sure and replay.revived:
+        # Where values are compared, an older version that is back may show what the newer one did.
+        back = origins_of(ids_of(replay.revived), theirs.head.parts, origins)
+        updated = origins_of(ids_of(theirs.gone.get("update", {})), theirs.base.parts, origins)
+        sure = detect == "file" or not np.isin(back, updated).all()
     return sure, left.get("update", {})
 
 
 @dataclass(frozen=True)
 class _Born:
-    """Looks for rows that the base has under no version, among versions."""
+    """Looks for rows of which the base shows no version, among versions; those of a contest are not counted."""
 
     theirs: Side
     origins: Origins
     replay: Replay
+    contest: Contest
 
     def any(self) -> bool:
         dead = united(self.replay.killed.values())
-        for part in (part for parts in self.replay.placed.values() for part in parts):
-            if part.has_origin:
-                ids = ids_of({part.slot: BitMap(range(part.rows)) - dead.get(part.slot, BitMap())})
-                born = origins_of(ids, self.theirs.head.parts, self.origins) >> POSITION_BITS
-                if not np.isin(born, sorted(self.theirs.base.parts)).all():
-                    return True
-        return False
+        placed = [part for parts in self.replay.placed.values() for part in parts if part.has_origin]
+        live = ids_of({part.slot: BitMap(range(part.rows)) - dead.get(part.slot, BitMap()) for part in placed})
+        if not len(live):
+            return False
+        lost = origins_of(ids_of(self.theirs.lost()), self.theirs.base.parts, self.origins)
+        known = np.concatenate([lost, self.contest.base])
+        return not np.isin(origins_of(live, self.theirs.head.parts, self.origins), known).all()
 
 
 def _meeting(ours: Side, theirs: Side, origins: Origins) -> tuple[Contest, Positions]:
@@ -210,15 +231,31 @@ def _meeting(ours: Side, theirs: Side, origins: Origins) -> tuple[Contest, Posit
     return Contest(ids[differ], here[differ], there[differ]), alike
 
 
+def _risen(ours: Side, theirs: Side, origins: Origins, detect: Detect, replay: Replay) -> Contest:
+    """Rows that the base does not show and both sides do, in different versions: one had been kept against the other
+    side's DELETE, say, and then the DELETE was undone. A side whose version the other one had, and left behind, has
+    nothing new; the contest is about rows of which neither is so, held against their first versions."""
+    here, there = versions(ours, origins), versions(theirs, origins)
+    lost = [origins_of(ids_of(side.lost()), side.base.parts, origins) for side in (ours, theirs)]
+    rows = np.setdiff1d(np.intersect1d(here.origin, there.origin), np.concatenate(lost))
+    mine, other = here.find(rows), there.find(rows)
+    had = np.isin(other >> POSITION_BITS, list(ours.head.parts))
+    left = ~had & np.isin(mine >> POSITION_BITS, list(theirs.head.parts))
+    for slot, positions in by_slot(other[had & (mine != other)]).items():
+        if slot in replay.revived:
+            replay.revived[slot] = replay.revived[slot] - positions
+    replay.revived = {slot: positions for slot, positions in replay.revived.items() if positions}
+    apart = ~had & ~left
+    replay.kill_ids("update", mine[left | apart if detect == "file" else left])
+    apart &= detect != "file"
+    return Contest(rows[apart], mine[apart], other[apart])
+
+
 def _without(gone: Mapping[str, Positions], alike: Positions) -> dict[str, dict[int, BitMap]]:
     return {
         cause: {slot: left for slot, rows in slots.items() if (left := rows - alike[slot] if slot in alike else rows)}
         for cause, slots in gone.items()
     }
-
-
-def _outside(gone: Mapping[str, Positions], slots: frozenset[int]) -> dict[str, dict[int, BitMap]]:
-    return {cause: {s: rows for s, rows in found.items() if s not in slots} for cause, found in gone.items()}
 
 
 def _among(ids: np.ndarray, rows: Positions) -> np.ndarray:
@@ -268,7 +305,7 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
                 left = rows - ours.head.dead.get(slot, BitMap())
                 replay.kill(cause, {slot: left - lost[slot] if slot in lost else left})
             elif slot in ours.head.parts:
-                replay.removed.setdefault(cause, set()).add(slot)
+                replay.removed.setdefault("restore" if slot in theirs.undone else cause, set()).add(slot)
     for slot, rows in theirs.back.items():
         revived = rows & ours.head.dead.get(slot, BitMap())
         if revived:

@@ -47,6 +47,7 @@ class Side:
     """`gone`: class -> base rows that are not visible any more. `placed`: slot -> class, of slots that the base lacks.
 
     `back`: rows of the base's slots that were dead there and are visible now. `scopes`: overwrites that still stand.
+    `undone`: slots of the base that going back took away, rather than a statement.
     """
 
     base: TableState
@@ -56,6 +57,7 @@ class Side:
     back: Positions
     causes: Mapping[int, Mapping[str, BitMap]]
     scopes: tuple[Scope, ...] = ()
+    undone: frozenset[int] = frozenset()
 
     @property
     def changed(self) -> bool:
@@ -106,9 +108,8 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
     back: dict[int, BitMap] = {}
     for slot in _differing(base, head):
         stays = slot in head.parts
-        before, after = base.dead.get(slot, _NONE), head.dead.get(slot, _NONE)
-        left = after - before if stays else visible(base, slot)
-        if stays and (again := before - after):
+        left = _lost(base, head, slot)
+        if stays and (again := base.dead.get(slot, _NONE) - head.dead.get(slot, _NONE)):
             back[slot] = again
         for cause, rows in causes.get(slot, {}).items() if stays else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
@@ -118,7 +119,19 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     stand = [scope for scope in scopes if _stands(scope, base, head, gone, new)]
-    return Side(base, head, gone, new, back, causes, tuple(stand))
+    undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
+    return Side(base, head, gone, new, back, causes, tuple(stand), undone)
+
+
+def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:
+    """The base's rows that are not visible any more."""
+    return {slot: rows for slot in _differing(base, head) if (rows := _lost(base, head, slot))}
+
+
+def _lost(base: TableState, head: TableState, slot: int) -> BitMap:
+    if slot not in head.parts:
+        return visible(base, slot)
+    return head.dead.get(slot, _NONE) - base.dead.get(slot, _NONE)
 
 
 def _differing(base: TableState, head: TableState) -> list[int]:
@@ -242,6 +255,11 @@ class Versions:
     origin: np.ndarray
     id: np.ndarray
 
+    @classmethod
+    def of(cls, origins: np.ndarray, ids: np.ndarray) -> Versions:
+        order = np.argsort(origins, kind="stable")
+        return cls(origins[order], ids[order])
+
     def find(self, origins: np.ndarray) -> np.ndarray:
         """The current id of every origin; -1: none of these parts has it."""
         if not len(self.origin):
@@ -265,52 +283,33 @@ def versions(side: Side, origins: Origins) -> Versions:
             found.append(origins_of(live, side.head.parts, origins))
     if not ids:
         return Versions(np.empty(0, np.int64), np.empty(0, np.int64))
-    origin, id = np.concatenate(found), np.concatenate(ids)
-    order = np.argsort(origin, kind="stable")
-    return Versions(origin[order], id[order])
+    return Versions.of(np.concatenate(found), np.concatenate(ids))
 
 
 def settled_classes(side: Side, origins: Origins) -> Side:
-    """Rows that were updated and whose new version is gone as well are not updated: they have the last loss's class.
-
-    A row that is gone while an older version of it is back (a merge was reverted, say) is updated. Nothing is read
-    unless an updated version can be gone, or one is back."""
-    if side.back:
-        side = _with_older_versions(side, origins)
-    updated = side.gone.get("update", {})
-    placed = [part for slot in side.placed if (part := side.head.parts[slot]).has_origin]
-    live = sum(_live_versions(part, side.head, origins) for part in placed)
-    if not side.back and live == sum(map(len, updated.values())):
+    """A row that is gone is updated if another version of it is shown, an older one that is back included; else it has
+    the class of the last loss, and one that was updated first is deleted, or overwritten. Nothing is read unless there
+    is something to settle."""
+    if not shows_unknown(side):
         return side
-    ids = ids_of(updated)
+    ids = ids_of(side.lost())
     current = versions(side, origins).find(origins_of(ids, side.base.parts, origins))
-    gone = {cause: dict(slots) for cause, slots in side.gone.items() if cause != "update"}
-    for slot, rows in by_slot(ids[current >= 0]).items():
-        _add(gone, "update", slot, rows)
-    for slot, rows in by_slot(ids[current < 0]).items():
-        covered = any(scope.covers(side.base.parts[slot]) for scope in side.scopes)
-        _add(gone, "overwrite" if covered else "delete", slot, rows)
-    return replace(side, gone=gone)
-
-
-def _live_versions(part: Part, head: TableState, origins: Origins) -> int:
-    """How many live rows of a part have an older version."""
-    dead = head.dead_in(part)
-    if not dead or not new_rows(part):
-        return part.rows - dead - new_rows(part)
-    return len(visible(head, part.slot) - born(part, origins))
-
-
-def _with_older_versions(side: Side, origins: Origins) -> Side:
-    lost = ids_of(side.lost())
-    back = origins_of(ids_of(side.back), side.head.parts, origins)
-    again = by_slot(lost[np.isin(origins_of(lost, side.base.parts, origins), back)])
-    if not again:
-        return side
+    updated = by_slot(ids[current >= 0])
     gone: dict[str, dict[int, BitMap]] = {}
     for cause, slots in side.gone.items():
         for slot, rows in slots.items():
-            _add(gone, cause, slot, rows - again[slot] if slot in again else rows)
-    for slot, rows in again.items():
+            covered = any(scope.covers(side.base.parts[slot]) for scope in side.scopes)
+            settled = ("overwrite" if covered else "delete") if cause == "update" else cause
+            _add(gone, settled, slot, rows - updated[slot] if slot in updated else rows)
+    for slot, rows in updated.items():
         _add(gone, "update", slot, rows)
     return replace(side, gone=gone)
+
+
+def shows_unknown(side: Side) -> bool:
+    """Whether the side may show versions of rows that no update of the base's rows made: it does not where there is one
+    for every row that was updated, and all are alive."""
+    placed = [part for slot in side.placed if (part := side.head.parts[slot]).has_origin]
+    if side.back or any(side.head.dead_in(part) for part in placed):
+        return True
+    return sum(part.rows - new_rows(part) for part in placed) != sum(map(len, side.gone.get("update", {}).values()))

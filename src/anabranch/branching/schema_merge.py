@@ -247,9 +247,8 @@ class _Merge:
             label = three_way([base.label for base in bases], ours.label, theirs.label)
         if bases or ours.physical == theirs.physical:
             default = three_way([base.write_default for base in bases], ours.write_default, theirs.write_default)
-        holder = ours
-        if bases and three_way([base.physical for base in bases], ours.physical, theirs.physical) != ours.physical:
-            holder = theirs
+        # Ours' id stays, unless theirs alone has another one than the bases.
+        holder = theirs if bases and all(base.physical == ours.physical for base in bases) else ours
         return Column(
             label,
             self._type([base.type for base in bases], ours.type, theirs.type, inner),

@@ -201,14 +201,14 @@ class TableMerger(TableSides):
         if made.schema.primary_key:
             merge_keyed(self, made)
             return
-        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, self._young)
+        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, self.shared)
         resolution = self._resolution(made)
         if self.choice is None:
             made.conflicts += merged.conflicts
         replay = merged.replay
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
-            Inserts(self, made, replay).meet(self.standing(), resolution)
+            Inserts(self, made, replay).meet(self.standing(with_young=self.detect != "file"), resolution)
         made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
         made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
         made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))

@@ -22,6 +22,7 @@ from anabranch.branching.rows import (
     without_undone,
 )
 from anabranch.branching.scopes import scopes_of
+from anabranch.branching.shared import NOTHING_SHARED, Shared, with_shared
 from anabranch.branching.versions import alike
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.session import Session
@@ -100,15 +101,20 @@ class TableSides:
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
 
     @cached_property
-    def _young(self) -> frozenset[int]:
-        """Those that no base has."""
-        old = [self.state(base).parts for base in self.at.bases] if self.born else []
-        return frozenset(slot for slot in self.born if not any(slot in parts for parts in old))
+    def _with_born(self) -> tuple[TableState, Shared]:
+        if not self.born:
+            return self._true_base, NOTHING_SHARED
+        bases = [self.state(base) for base in self.at.bases]
+        heads = self.state(self.at.ours), self.state(self.at.theirs)
+        return with_shared(bases, self._true_base, self.born, heads, self.origins)
 
-    @cached_property
+    @property
     def base_state(self) -> TableState:
-        base = self._true_base
-        return replace(base, parts={**base.parts, **self.born}) if self.born else base
+        return self._with_born[0]
+
+    @property
+    def shared(self) -> Shared:
+        return self._with_born[1]
 
     @cached_property
     def mine(self) -> Side:
@@ -142,17 +148,21 @@ class TableSides:
         newest = max(self.reads.history.reached(head), default=-1) if found else -1
         return [scope for version, scope in found if version > newest]
 
-    def standing(self) -> list[tuple[Change, np.ndarray]]:
+    def standing(self, *, with_young: bool) -> list[tuple[Change, np.ndarray]]:
         """Theirs' deletes and updates, each with the base rows that it changed, or later versions of which, and that
-        stay changed."""
+        stay changed. `with_young`: rows count that both sides have got since the base, too."""
         lost = ids_of(self.other.lost())
+        if not with_young:
+            lost = lost[~self.shared.young(lost)]
         origins = origins_of(lost, self.base_state.parts, self.origins)
         parts = {part.slot: part for delta in self._deltas(self.at.theirs) for part in delta.placed}
         parts |= self.base_state.parts
         found = []
         for change, deltas in self._statements():
             killed = united([delta.killed for delta in deltas])
-            ids = ids_of({slot: rows for slot, rows in killed.items() if slot in parts})
+            # What is dead in the base was killed on both sides alike.
+            before = self.base_state.dead
+            ids = ids_of({s: rows - before[s] if s in before else rows for s, rows in killed.items() if s in parts})
             rows = lost[np.isin(origins, origins_of(ids, parts, self.origins))]
             if len(rows):
                 found.append((change, rows))

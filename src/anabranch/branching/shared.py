@@ -1,0 +1,80 @@
+"""What both sides placed since the base, by a cherry-pick say: alike, so it counts as if it had been there before.
+
+The sides' common state then shows the last version of a row that both had, and neither side is told to have made it.
+Under detect = file a row still belongs to the file in which its version of the true base stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pyroaring import BitMap
+
+from anabranch.branching.rows import Origins, Positions, Versions, ids_of, lost_since, origins_of
+from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.state import TableState
+from anabranch.storage.row_ids import by_slot, united
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """`slots`: those that no base has. `rows`, ascending: their rows of which the base shows an older version, which is
+    in `older`, place by place."""
+
+    slots: frozenset[int]
+    rows: np.ndarray
+    older: np.ndarray
+
+    def in_base(self, gone: Mapping[str, Positions]) -> Mapping[str, Positions]:
+        """Changed rows as rows of the true base, by class; those that it has no version of are left out."""
+        if not self.slots:
+            return gone
+        found = {}
+        for cause, slots in gone.items():
+            young = ids_of({slot: rows for slot, rows in slots.items() if slot in self.slots})
+            old = {slot: rows for slot, rows in slots.items() if slot not in self.slots}
+            found[cause] = united([old, by_slot(self.older[np.isin(self.rows, young)])])
+        return found
+
+    def young(self, ids: np.ndarray) -> np.ndarray:
+        """Which of these rows the base has no version of."""
+        unknown: np.ndarray = np.isin(ids >> POSITION_BITS, sorted(self.slots)) & ~np.isin(ids, self.rows)
+        return unknown
+
+
+NOTHING_SHARED = Shared(frozenset(), _NONE, _NONE)
+
+
+def with_shared(
+    bases: Sequence[TableState],
+    common: TableState,
+    slots: Mapping[int, Part],
+    heads: tuple[TableState, TableState],
+    origins: Origins,
+) -> tuple[TableState, Shared]:
+    """What the bases have in common, with these slots, which both heads placed since, in the order in which one of them
+    did. Where those that no base has hold several versions of a row, the last one is shown, and the common one only
+    where a head still shows it. (What only some bases have, they disagree on.)"""
+    parts = {**common.parts, **slots}
+    young = frozenset(slot for slot in slots if not any(slot in base.parts for base in bases))
+    versions = [part for part in slots.values() if part.has_origin and part.slot in young]
+    if not versions:
+        return replace(common, parts=parts), Shared(young, _NONE, _NONE)
+    ids = np.concatenate([ids_of({part.slot: BitMap(range(part.rows))}) for part in versions])
+    found = origins_of(ids, parts, origins)
+    _, last = np.unique(found[::-1], return_index=True)
+    newest = np.zeros(len(ids), bool)
+    newest[len(ids) - 1 - last] = True
+    ours, theirs = (lost_since(common, head) for head in heads)
+    lost = ids_of(united([ours, theirs]))
+    older = Versions.of(origins_of(lost, common.parts, origins), lost).find(found)
+    both = ids_of({slot: ours[slot] & theirs[slot] for slot in ours.keys() & theirs.keys()})
+    stands = (older >= 0) & ~np.isin(older, both)
+    dead = united([common.dead, by_slot(ids[~newest | stands]), by_slot(older[(older >= 0) & ~stands])])
+    order = np.argsort(ids)
+    rows, older = ids[order], older[order]
+    return replace(common, parts=parts, dead=dead), Shared(young, rows[older >= 0], older[older >= 0])
