@@ -39,12 +39,13 @@ def disputed(
     return Contest(base, _placed(keys, ours_ids, ours_origins), _placed(keys, theirs_ids, theirs_origins)), keys
 
 
-def discarded(contest: Contest, bases: Sequence[TableState], scopes: Sequence[Scope]) -> np.ndarray:
-    """Rows that ours overwrote: what theirs did to them does not count. `scopes`: ours' overwrites."""
+def overwritten(contest: Contest, side: np.ndarray, bases: Sequence[TableState], scopes: Sequence[Scope]) -> np.ndarray:
+    """Rows that a side has not, because it overwrote them: `side` is its column of the contest. What theirs did to rows
+    that ours overwrote does not count, and rows that theirs overwrote die."""
     parts = {slot: part for base in bases for slot, part in base.parts.items()}
     slots = contest.base >> POSITION_BITS
     covered = [slot for slot in np.unique(slots).tolist() if any(scope.covers(parts[slot]) for scope in scopes)]
-    found: np.ndarray = (contest.ours < 0) & np.isin(slots, covered)
+    found: np.ndarray = (side < 0) & np.isin(slots, covered)
     return found
 
 

@@ -74,6 +74,10 @@ class Replay:
             if positions:
                 slots[slot] = slots[slot] | positions if slot in slots else positions
 
+    def revive(self, slot: int, rows: BitMap) -> None:
+        if rows:
+            self.revived[slot] = self.revived[slot] | rows if slot in self.revived else rows
+
     def kill_ids(self, cause: str, ids: np.ndarray) -> None:
         self.kill(cause, by_slot(ids[ids >= 0]))
 
@@ -102,13 +106,15 @@ class Replay:
 
 @dataclass(frozen=True)
 class RowMerge:
-    """`conflicts` hold for detect = file; `contest` is what values must settle; `meets_inserts`: the classes of theirs
-    whose predicates must be held against ours' new rows."""
+    """`conflicts` hold for detect = file; `contest` is what values must settle. `changed`: base rows that theirs
+    deleted or updated, without what ours has alike. `meets_inserts`: whether ours has new rows that these statements
+    never saw."""
 
     replay: Replay
     contest: Contest
     conflicts: tuple[ConflictRecord, ...] = ()
-    meets_inserts: tuple[str, ...] = ()
+    changed: Positions = field(default_factory=dict)
+    meets_inserts: bool = False
     news: bool = False
     """Theirs has a row, or lacks one, that ours has not or has: contest, updates and `born` not counted."""
     updated: Positions = field(default_factory=dict)
@@ -141,7 +147,10 @@ def merge_rows(
     if detect == "file":
         conflicts = [*_same_files(table, shared.in_base(mine), in_base), *_inserts(table, meets, in_base, new)]
     news, alone = _news(replay, ours, theirs, contest, other, detect, origins)
-    return RowMerge(replay, contest, tuple(conflicts), meets, news, alone, _Born(theirs, origins, replay, contest).any)
+    counted = {cause: other.get(cause, {}) for cause in ("delete", "update")}
+    changed = united((shared.without_young(counted) if detect == "file" else counted).values())
+    born = _Born(theirs, origins, replay, contest)
+    return RowMerge(replay, contest, tuple(conflicts), changed, bool(meets), news, alone, born.any)
 
 
 def _contested(
@@ -291,14 +300,10 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
     replay = Replay(theirs.head.table_id)
     lost = ours.lost()
     for slot, cause in theirs.placed.items():
-        if slot in ours.head.parts:
-            continue
-        replay.placed.setdefault(cause, []).append(theirs.head.parts[slot])
-        left = theirs.head.dead.get(slot, BitMap()) - ours.head.dead.get(slot, BitMap())
-        for why, rows in theirs.causes.get(slot, {}).items():
-            replay.kill(why, {slot: rows & left})
-            left = left - rows
-        replay.kill("delete", {slot: left})
+        if slot not in ours.head.parts:
+            _place(
+                replay, cause, theirs.head.parts[slot], visible(theirs.head, slot), ours, theirs.causes.get(slot, {})
+            )
     for cause, slots in theirs.gone.items():
         for slot, rows in slots.items():
             if slot in theirs.head.parts:
@@ -307,9 +312,11 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
             elif slot in ours.head.parts:
                 replay.removed.setdefault("restore" if slot in theirs.undone else cause, set()).add(slot)
     for slot, rows in theirs.back.items():
-        revived = rows & ours.head.dead.get(slot, BitMap())
-        if revived:
-            replay.revived[slot] = revived
+        if slot in ours.head.parts:
+            replay.revive(slot, rows & ours.head.dead.get(slot, BitMap()))
+        else:  # ours took it away, with rows that theirs has left as they were
+            why = {cause: slots[slot] for cause, slots in ours.gone.items() if slot in slots}
+            _place(replay, "insert", theirs.head.parts[slot], rows, ours, why)
     for scope in theirs.scopes:
         covered = {slot for slot, part in ours.head.parts.items() if scope.covers(part)}
         replay.removed.setdefault("overwrite", set()).update(covered - theirs.head.parts.keys())
@@ -318,3 +325,15 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
         slots_removed -= once
         once |= slots_removed
     return replay
+
+
+def _place(replay: Replay, cause: str, part: Part, rows: BitMap, ours: Side, causes: Mapping[str, BitMap]) -> None:
+    """A slot of which these rows are shown and no others; ours may have had it before, and dead rows of it."""
+    replay.placed.setdefault(cause, []).append(part)
+    dead = ours.head.dead.get(part.slot, BitMap())
+    replay.revive(part.slot, rows & dead)
+    left = BitMap(range(part.rows)) - rows - dead
+    for why, killed in causes.items():
+        replay.kill(why, {part.slot: killed & left})
+        left = left - killed
+    replay.kill("delete", {part.slot: left})

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from pyroaring import BitMap
 
+from anabranch.model.history import Position
 from anabranch.model.part import POSITION_BITS, Part, new_rows
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
@@ -30,10 +31,12 @@ _CLASS_OF_GAIN = {"restore": "insert", "delete": "insert"}
 
 @dataclass(frozen=True)
 class Scope:
-    """What an overwrite replaced: the partitions that agree with `values`, or the `partitions` listed."""
+    """What an overwrite replaced: the partitions that agree with `values`, or the `partitions` listed. `of`: the commit
+    of the statement, by which two sides know it for one and the same."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     partitions: frozenset[str] | None = None
+    of: Position | None = None
 
     def covers(self, part: Part) -> bool:
         if self.partitions is not None:

@@ -6,22 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.branching.rows import Scope
+from anabranch.model.history import Position
 from anabranch.model.records import TableDelta
 
 
 def scope_json(scope: Scope) -> dict[str, Any]:
-    if scope.partitions is not None:
-        return {"partitions": sorted(scope.partitions)}
-    return {"values": dict(scope.values)}
+    what = {"values": dict(scope.values)} if scope.partitions is None else {"partitions": sorted(scope.partitions)}
+    return what if scope.of is None else {**what, "of": list(scope.of)}
 
 
-def scopes_of(body: Mapping[str, Any], deltas: Sequence[TableDelta]) -> list[Scope]:
-    """The scopes of one recorded overwrite; a dynamic one is the partitions that its commit's deltas wrote."""
+def scopes_of(body: Mapping[str, Any], deltas: Sequence[TableDelta], of: Position) -> list[Scope]:
+    """The scopes of one recorded overwrite; a dynamic one is the partitions that its commit's deltas wrote. `of`: its
+    commit; what a merge brought names the commits that it was first in."""
     if "each" in body:
-        return [scope for one in body["each"] for scope in scopes_of(one, deltas)]
+        return [scope for one in body["each"] for scope in scopes_of(one, deltas, of)]
+    of = Position(*body["of"]) if "of" in body else of
     if "partitions" in body:
-        return [Scope(partitions=frozenset(body["partitions"]))]
+        return [Scope(partitions=frozenset(body["partitions"]), of=of)]
     if body.get("dynamic"):
         parts = [part for delta in deltas for part in delta.placed]
-        return [Scope(partitions=frozenset(part.partition for part in parts if part.partition))]
-    return [Scope(values=body["values"])]
+        return [Scope(partitions=frozenset(part.partition for part in parts if part.partition), of=of)]
+    return [Scope(values=body["values"], of=of)]

@@ -6,14 +6,15 @@ Under detect = file a row still belongs to the file in which its version of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from pyroaring import BitMap
 
-from anabranch.branching.rows import Origins, Positions, Versions, ids_of, lost_since, origins_of
+from anabranch.branching.rows import Origins, Positions, Versions, ids_of, lost_since, origins_of, visible
 from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
 from anabranch.storage.row_ids import by_slot, united
 
@@ -40,6 +41,14 @@ class Shared:
             found[cause] = united([old, by_slot(self.older[np.isin(self.rows, young)])])
         return found
 
+    def without_young(self, rows: Mapping[str, Positions]) -> dict[str, dict[int, BitMap]]:
+        """Changed rows, without those that the base has no version of."""
+        found = {}
+        for cause, slots in rows.items():
+            ids = ids_of(slots)
+            found[cause] = by_slot(ids[~self.young(ids)]) if self.slots else dict(slots)
+        return found
+
     def young(self, ids: np.ndarray) -> np.ndarray:
         """Which of these rows the base has no version of."""
         unknown: np.ndarray = np.isin(ids >> POSITION_BITS, sorted(self.slots)) & ~np.isin(ids, self.rows)
@@ -49,16 +58,41 @@ class Shared:
 NOTHING_SHARED = Shared(frozenset(), _NONE, _NONE)
 
 
+def discarded(deltas: Iterable[TableDelta], head: TableState, origins: Origins) -> np.ndarray:
+    """Versions that a merge placed and killed at once, and for which a side has never shown another one: A4. They were
+    not had. (Versions that were updated again, or left behind for one of the side's own, were.)"""
+    placed: dict[int, Part] = {}
+    at: dict[int | None, dict[int, Part]] = {}
+    killed: dict[int | None, list[Positions]] = {}
+    for delta in deltas:
+        versions = {part.slot: part for part in delta.placed if part.has_origin}
+        at.setdefault(delta.version, {}).update(versions)
+        placed |= versions
+        if delta.cause == "update":
+            killed.setdefault(delta.version, []).append(delta.killed)
+    shown = ids_of({slot: visible(head, slot) for slot in placed})
+    stillborn = []
+    for version, rows in killed.items():
+        dead = united(rows)
+        live = {slot: BitMap(range(part.rows)) - dead.get(slot, BitMap()) for slot, part in at[version].items()}
+        shown = np.concatenate([shown, ids_of(live)])
+        stillborn.append(ids_of({slot: positions for slot, positions in dead.items() if slot in at[version]}))
+    ids = np.concatenate([_NONE, *stillborn])
+    return ids[~np.isin(origins_of(ids, placed, origins), origins_of(shown, placed, origins))]
+
+
 def with_shared(
     bases: Sequence[TableState],
     common: TableState,
     slots: Mapping[int, Part],
     heads: tuple[TableState, TableState],
     origins: Origins,
+    never_had: np.ndarray = _NONE,
 ) -> tuple[TableState, Shared]:
     """What the bases have in common, with these slots, which both heads placed since, in the order in which one of them
     did. Where those that no base has hold several versions of a row, the last one is shown, and the common one only
-    where a head still shows it. (What only some bases have, they disagree on.)"""
+    where a head still shows it. (What only some bases have, they disagree on.) `never_had`: versions that a side placed
+    and never showed."""
     parts = {**common.parts, **slots}
     young = frozenset(slot for slot in slots if not any(slot in base.parts for base in bases))
     versions = [part for part in slots.values() if part.has_origin and part.slot in young]
@@ -73,8 +107,8 @@ def with_shared(
     lost = ids_of(united([ours, theirs]))
     older = Versions.of(origins_of(lost, common.parts, origins), lost).find(found)
     both = ids_of({slot: ours[slot] & theirs[slot] for slot in ours.keys() & theirs.keys()})
-    stands = (older >= 0) & ~np.isin(older, both)
-    dead = united([common.dead, by_slot(ids[~newest | stands]), by_slot(older[(older >= 0) & ~stands])])
+    hidden = ~newest | np.isin(ids, never_had) | ((older >= 0) & ~np.isin(older, both))
+    dead = united([common.dead, by_slot(ids[hidden]), by_slot(older[(older >= 0) & ~hidden])])
     order = np.argsort(ids)
     rows, older = ids[order], older[order]
     return replace(common, parts=parts, dead=dead), Shared(young, rows[older >= 0], older[older >= 0])

@@ -65,7 +65,7 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
         _settle_lacking(merger, made, done, required)
     made.removed_rows = sum(merger.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
     merger.hide_schemas(made)
-    merger.name_operations(made)
+    merger.name_operations(made, {})
 
 
 def _required(merger: TableMerger, made: TableMerge, replay: Replay) -> Required:

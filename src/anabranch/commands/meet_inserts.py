@@ -19,6 +19,7 @@ from anabranch.branching.settle import GIVEN
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.replay_inserts import replay_on, under
 from anabranch.commands.resolutions import Resolution
+from anabranch.commands.statements import Statement, spoken
 from anabranch.errors import ExpressionError, NeedsSpark
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
@@ -26,6 +27,7 @@ from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change
+from anabranch.model.schema import Schema
 from anabranch.model.words import counted
 
 if TYPE_CHECKING:
@@ -41,21 +43,25 @@ class Inserts:
     def __init__(self, merger: TableMerger, made: TableMerge, replay: Replay) -> None:
         self.merger, self.made, self.replay = merger, made, replay
         self.head = merger.mine.head
+        self.physical = Schema(0, ())
 
-    def meet(self, statements: Sequence[tuple[Change, np.ndarray]], resolution: Resolution | None) -> None:
-        """`statements`: theirs' deletes and updates, each with the base rows that it changed."""
+    def meet(self, statements: Sequence[Statement], resolution: Resolution | None) -> None:
+        """`statements`: theirs' deletes and updates that stand."""
+        assert self.made.schema is not None
         choice = self.merger.choice
         told = np.empty(0, np.int64)
+        self.physical, changes = spoken(statements, self.made.schema, self.merger.schema_at)
+        spoken_of = list(zip(changes, (statement.rows for statement in statements), strict=True))
         if choice is None or resolution is not None:
-            matches = [(statement, self._matching(statement), rows) for statement, rows in statements]
-            matched = [(statement, ids) for statement, ids, rows in matches if len(ids) and self._counts(rows)]
+            matches = [(change, self._matching(change), rows) for change, rows in spoken_of]
+            matched = [(change, ids) for change, ids, rows in matches if len(ids) and self._counts(rows)]
             if resolution is not None:
                 told = self._resolve(resolution, np.unique(np.concatenate([told, *(ids for _, ids in matched)])))
             if choice is None:
                 for statement, ids in matched:
                     self._refuse(statement, ids[~np.isin(ids, told)])
         if choice == "theirs":
-            self._apply([statement for statement, rows in statements if self._counts(rows)], told)
+            self._apply([change for change, rows in spoken_of if self._counts(rows)], told)
 
     # --- what becomes of them -----------------------------------------------------------------------------------------
 
@@ -81,10 +87,9 @@ class Inserts:
         parts = self._parts()
         ids = self._born_here(ids_of({slot: visible(self.head, slot) for slot in parts}))
         ids = ids[~np.isin(ids, spared)]
-        physical = self.merger.physical
-        rows = self.merger.rows_of(physical, self.head, ids)
+        rows = self.merger.rows_of(self.physical, self.head, ids)
         try:
-            done = replay_on(rows, physical, statements)
+            done = replay_on(rows, self.physical, statements)
         except ExpressionError as error:
             words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
             self.made.conflicts.append(ConflictRecord(self.merger.name, "rows", "insert", *words))
@@ -115,9 +120,8 @@ class Inserts:
         """What the statement would make of the rows; its words, if it deletes or only Spark can tell."""
         assert self.made.schema is not None
         if statement.operation == "update":
-            physical = self.merger.physical
             try:
-                done = replay_on(self.merger.rows_of(physical, self.head, ids), physical, [statement])
+                done = replay_on(self.merger.rows_of(self.physical, self.head, ids), self.physical, [statement])
                 return under(done.rows, self.made.schema).to_pylist()
             except ExpressionError:
                 pass
@@ -132,12 +136,14 @@ class Inserts:
     def _parts(self) -> dict[int, Part]:
         """Those that may hold rows which no base has, under any version."""
         there = self.merger.other.head.parts
-        return {slot: self.head.parts[slot] for slot in self.merger.mine.placed if slot not in there}
+        placed = self.merger.mine.placed.items()
+        return {slot: self.head.parts[slot] for slot, cause in placed if slot not in there and cause != "overwrite"}
 
     def _born_here(self, ids: np.ndarray) -> np.ndarray:
-        """Without new versions of rows that a base has."""
+        """Without new versions of rows that a base has, or that an overwrite wrote."""
         born = origins_of(ids, self.head.parts, self.merger.origins) >> POSITION_BITS
-        found: np.ndarray = ids[~np.isin(born, sorted(self.merger.base_state.parts))]
+        overwritten = [slot for slot, cause in self.merger.mine.placed.items() if cause == "overwrite"]
+        found: np.ndarray = ids[~np.isin(born, [*self.merger.base_state.parts, *overwritten])]
         return found
 
     def _matching(self, statement: Change) -> np.ndarray:
@@ -152,12 +158,11 @@ class Inserts:
         return self._born_here(ids_of({slot: visible(self.head, slot) for slot in parts}))
 
     def _evaluate(self, parts: Mapping[int, Part], predicate: str) -> np.ndarray:
-        physical = self.merger.physical
         where = Predicate(predicate)
-        where.compiled(physical)
+        where.compiled(self.physical)
         merger = self.merger
         state = replace(self.head, parts=parts)
-        view = TableView(merger.name, physical, state, merger.written(parts), merger.session.folder(merger.id))
+        view = TableView(merger.name, self.physical, state, merger.written(parts), merger.session.folder(merger.id))
         plan = ScanPlan(view, (), tuple(parts.values()), 0, where)
         found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
         return np.concatenate(found) if found else np.empty(0, np.int64)

@@ -51,7 +51,8 @@ def require(merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema)
     assert made.schema is not None
     schema = made.schema
     placed = (part for parts in replay.placed.values() for part in parts)
-    if schema is ours and made.combined is None and all(part.schema_id == ours.id for part in placed):
+    simple = schema is ours and made.combined is None and not replay.revived
+    if simple and all(part.schema_id == ours.id for part in placed):
         return schema, []
     check = _Check(merger, made, replay, ours)
     found = list(check.lacks())
@@ -82,16 +83,20 @@ class _Check:
 
     def lacks(self) -> Iterator[Lack]:
         for part in self.placed.values():
-            yield from self._of_part(part, "theirs")
+            back = self.replay.revived.get(part.slot, BitMap())
+            yield from self._of_part(part, "theirs", self.dead.get(part.slot, BitMap()) - back)
+        for slot, rows in self.replay.revived.items():
+            if slot in self.head.parts:
+                part = self.head.parts[slot]
+                yield from self._of_part(part, "theirs", BitMap(range(part.rows)) - rows)
         if self.schema != self.ours:
             removed = {slot for slots in self.replay.removed.values() for slot in slots}
             for slot, part in self.head.parts.items():
                 if slot not in removed:
-                    yield from self._of_part(part, "ours")
+                    yield from self._of_part(part, "ours", self.dead.get(slot, BitMap()))
         yield from self._of_combined()
 
-    def _of_part(self, part: Part, side: From) -> Iterator[Lack]:
-        dead = self.dead.get(part.slot, BitMap())
+    def _of_part(self, part: Part, side: From, dead: BitMap) -> Iterator[Lack]:
         if len(dead) >= part.rows:
             return
         written = self.merger.catalog.schema(self.merger.id, part.schema_id)

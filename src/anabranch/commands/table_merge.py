@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from anabranch.branching.criss_cross import discarded, disputed, left_standing
+from anabranch.branching.criss_cross import disputed, left_standing, overwritten
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
-from anabranch.branching.rows import Positions, ids_of, origins_of, side_of, visible
+from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of, visible
 from anabranch.branching.schema_merge import merge_schemas
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json
@@ -32,8 +32,10 @@ from anabranch.commands.merge_reads import Batch
 from anabranch.commands.not_null import require
 from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
-from anabranch.commands.table_sides import BROUGHT, TableSides
+from anabranch.commands.statements import BROUGHT, Statements
+from anabranch.commands.table_sides import TableSides
 from anabranch.model.conflict import ConflictRecord
+from anabranch.model.history import Segment
 from anabranch.model.part import Part
 from anabranch.model.records import PartitionRecord
 from anabranch.model.schema import Column, Schema
@@ -115,9 +117,16 @@ class TableMerger(TableSides):
             return False
         if any(base is None or base.schema_id != self.theirs.schema_id for base in self.bases):
             return True
-        if self.other.changed or not self.schema(self.theirs).partitioned_by:
-            return self.other.changed
+        if self.other.changed or self._differs_from_one():
+            return True
+        if not self.schema(self.theirs).partitioned_by:
+            return False
         return any(self._partitions(base) != self._partitions(self.at.theirs) for base in self.at.bases)
+
+    def _differs_from_one(self) -> bool:
+        """Whether theirs has other rows than one of several bases: what they disagree on counts as changed."""
+        head, bases = self.state(self.at.theirs), [self.state(base) for base in self.at.bases[1:] and self.at.bases]
+        return any(side_of(base, head, []).changed for base in bases)
 
     # --- a table that only theirs has ---------------------------------------------------------------------------------
 
@@ -126,7 +135,7 @@ class TableMerger(TableSides):
         assert self.theirs is not None
         state, now = self.state(self.at.theirs), self.state(self.here)
         is_new = all(base is None for base in self.bases)
-        deltas = self._deltas(self.at.theirs) if is_new else self.catalog.deltas(self.at.theirs, self.id, -1)
+        deltas = self.deltas(self.at.theirs) if is_new else self.catalog.deltas(self.at.theirs, self.id, -1)
         side = side_of(now, state, deltas)
         nothing = side_of(now, now, [])
         made.record = self.theirs
@@ -135,6 +144,9 @@ class TableMerger(TableSides):
             made.deltas = list_deltas(now, state, side)
         else:
             made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
+            gone = {} if is_new else settled_classes(self.other, self.origins).gone
+            brought = self._brought(united(gone.get(cause, {}) for cause in ("delete", "update")))
+            made.operations += [("delete", {BROUGHT: brought})] if brought else []
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
         self.hide_schemas(made)
 
@@ -208,7 +220,7 @@ class TableMerger(TableSides):
         replay = merged.replay
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
-            Inserts(self, made, replay).meet(self.standing(with_young=self.detect != "file"), resolution)
+            Inserts(self, made, replay).meet(Statements(self).standing(ids_of(merged.changed)), resolution)
         made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
         made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
         made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
@@ -228,22 +240,28 @@ class TableMerger(TableSides):
         made.conflicts += self.unreadable(made, replay)
         self.hide_schemas(made)
         made.news |= bool(made.conflicts)
-        self.name_operations(made)
+        self.name_operations(made, merged.changed)
 
-    def name_operations(self, made: TableMerge) -> None:
-        """What the merge did to rows, for later merges; and to columns, if only new aliases changed them."""
+    def name_operations(self, made: TableMerge, changed: Positions) -> None:
+        """What the merge did to rows, for later merges; and to columns, if only new aliases changed them. `changed`:
+        rows that theirs deleted or updated."""
         if made.new_schema and not made.is_empty:
             made.name_column_change()
+        brought: list[Segment] | None = None
         for delta in made.deltas:
             detail: dict[str, Any] = {}
             if delta.cause == "overwrite" and self.other.scopes:
                 detail["scope"] = {"each": [scope_json(scope) for scope in self.other.scopes]}
-            if delta.cause in ("delete", "update"):
-                detail[BROUGHT] = self.statements_since()
+            if delta.cause in ("delete", "update"):  # the first of them names the statements of both
+                detail[BROUGHT] = [] if brought is not None else self._brought(changed)
+                brought = detail[BROUGHT]
             made.operations.append((delta.cause, detail))
         if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
             each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
+
+    def _brought(self, changed: Positions) -> list[Segment]:
+        return Statements(self).brought(lambda: ids_of(changed)) if changed else []
 
     def name_aliases(self, made: TableMerge, replay: Replay) -> None:
         """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""
@@ -275,11 +293,13 @@ class TableMerger(TableSides):
         bases = [self.state(base) for base in self.at.bases]
         contest, origins = disputed(bases, self.mine.head, self.other.head, self.origins)
         every = origins
-        over = discarded(contest, bases, self.mine.scopes)
-        if over.any():  # A4, A5
+        over = overwritten(contest, contest.ours, bases, self.mine.scopes)
+        dies = overwritten(contest, contest.theirs, bases, self.other.scopes) & ~over
+        if over.any() or dies.any():  # A4, A5; and theirs' overwrite
             made.news = True
-            replay.kill_ids("update", contest.theirs[over & (contest.theirs >= 0)])
-            contest, origins = contest.where(~over), origins[~over]
+            replay.kill_ids("update", contest.theirs[over])
+            replay.kill_ids("overwrite", contest.ours[dies])
+            contest, origins = contest.where(~over & ~dies), origins[~over & ~dies]
         if not len(contest):
             return every
         if self.detect == "file":
@@ -373,9 +393,9 @@ class TableMerger(TableSides):
     def _surely_differs(self, rows: Positions) -> bool:
         """Whether theirs is known to show one of these base rows otherwise, from what its statements recorded."""
         assert self.theirs is not None
-        changes = self._changes(self.at.theirs)
+        changes = self.changes(self.at.theirs)
         versions = {c.version for c, change in changes if (c.operation, change.operation) == ("UPDATE", "update")}
-        updates = [delta for delta in self._deltas(self.at.theirs) if delta.version in versions]
+        updates = [delta for delta in self.deltas(self.at.theirs) if delta.version in versions]
         return surely_differs(self.other, rows, updates, self.theirs.schema_id)
 
     def differs_on_theirs(self, ids: np.ndarray) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,29 +13,23 @@ from anabranch.branching.rows import (
     Side,
     Versions,
     common_state,
-    ids_of,
-    origins_of,
     placed_since,
     side_of,
     versions,
     without_undone,
 )
 from anabranch.branching.scopes import scopes_of
-from anabranch.branching.shared import NOTHING_SHARED, Shared, with_shared
+from anabranch.branching.shared import NOTHING_SHARED, Shared, discarded, with_shared
 from anabranch.branching.versions import alike
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.session import Session
 from anabranch.execution.fetch import Alike, fetch, read_origins
-from anabranch.model.history import Commit, Position, Segment
+from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import united
-
-BROUGHT = "statements"
-"""In what a merge or pick did to rows: where the deletes and updates are that it brought."""
 
 
 class TableSides:
@@ -66,16 +59,22 @@ class TableSides:
     def schema(self, record: TableRecord) -> Schema:
         return self.reads.schema(self.id, record.schema_id)
 
+    def schema_at(self, at: Position) -> Schema:
+        """The table's at any commit that has it."""
+        record = self.catalog.table_by_id(at, self.id)
+        assert record is not None
+        return self.schema(record)
+
     def state(self, at: Position) -> TableState:
         return self.reads.states(at)[self.id]
 
-    def _deltas(self, head: Position) -> list[TableDelta]:
+    def deltas(self, head: Position) -> list[TableDelta]:
         return self.reads.deltas(head)[self.id]
 
     def _partitions(self, at: Position) -> frozenset[str]:
         return frozenset(self.reads.partitions(at)[self.id])
 
-    def _changes(self, head: Position) -> Sequence[tuple[Commit, Change]]:
+    def changes(self, head: Position) -> Sequence[tuple[Commit, Change]]:
         return self.reads.history.changes(head).get(self.id, ())
 
     def _as_born(self) -> TableRecord | None:
@@ -97,7 +96,7 @@ class TableSides:
         """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
         if self.ours is None or self.ours.dropped or not self.ours_moved:
             return {}
-        ours, theirs = placed_since(self._deltas(self.at.ours)), placed_since(self._deltas(self.at.theirs))
+        ours, theirs = placed_since(self.deltas(self.at.ours)), placed_since(self.deltas(self.at.theirs))
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
 
     @cached_property
@@ -106,7 +105,9 @@ class TableSides:
             return self._true_base, NOTHING_SHARED
         bases = [self.state(base) for base in self.at.bases]
         heads = self.state(self.at.ours), self.state(self.at.theirs)
-        return with_shared(bases, self._true_base, self.born, heads, self.origins)
+        sides = (self.at.ours, self.at.theirs)
+        never = [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
+        return with_shared(bases, self._true_base, self.born, heads, self.origins, np.concatenate(never))
 
     @property
     def base_state(self) -> TableState:
@@ -127,82 +128,31 @@ class TableSides:
         return self._side(self.at.theirs)
 
     def _side(self, head: Position) -> Side:
-        deltas = without_undone(self._deltas(head), self._restores(head))
-        return side_of(self.base_state, self.state(head), deltas, self._scopes(head, self._changes(head)))
+        deltas = without_undone(self.deltas(head), self._restores(head))
+        scopes = self._scopes(head)
+        if head == self.at.theirs and scopes and self.ours_moved:
+            known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
+            scopes = [scope for scope in scopes if scope.of not in known]
+        return side_of(self.base_state, self.state(head), deltas, scopes)
 
     def _restores(self, head: Position) -> list[tuple[int, int]]:
         """(the version that a RESTORE made, the one that it went back to); a REVERT names none."""
-        went_back = [(c.version, x) for c, x in self._changes(head) if x.operation == "restore"]
+        went_back = [(c.version, x) for c, x in self.changes(head) if x.operation == "restore"]
         return [(version, change.detail["version"]) for version, change in went_back if "version" in change.detail]
 
-    def _scopes(self, head: Position, changes: Iterable[tuple[Commit, Change]]) -> list[Scope]:
+    def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
         found: list[tuple[int, Scope]] = []
-        for commit, change in changes:
+        for commit, change in self.changes(head):
             scope = change.detail.get("scope")
             if change.operation == "overwrite" and scope is not None:
-                deltas = [delta for delta in self._deltas(head) if delta.version == commit.version]
-                found += [(commit.version, one) for one in scopes_of(scope, deltas)]
+                deltas = [delta for delta in self.deltas(head) if delta.version == commit.version]
+                of = Position(commit.branch_id, commit.version)
+                found += [(commit.version, one) for one in scopes_of(scope, deltas, of)]
             elif change.operation == "restore" and "version" in change.detail:
                 found = [(version, one) for version, one in found if version <= change.detail["version"]]
         newest = max(self.reads.history.reached(head), default=-1) if found else -1
         return [scope for version, scope in found if version > newest]
-
-    def standing(self, *, with_young: bool) -> list[tuple[Change, np.ndarray]]:
-        """Theirs' deletes and updates, each with the base rows that it changed, or later versions of which, and that
-        stay changed. `with_young`: rows count that both sides have got since the base, too."""
-        lost = ids_of(self.other.lost())
-        if not with_young:
-            lost = lost[~self.shared.young(lost)]
-        origins = origins_of(lost, self.base_state.parts, self.origins)
-        parts = {part.slot: part for delta in self._deltas(self.at.theirs) for part in delta.placed}
-        parts |= self.base_state.parts
-        found = []
-        for change, deltas in self._statements():
-            killed = united([delta.killed for delta in deltas])
-            # What is dead in the base was killed on both sides alike.
-            before = self.base_state.dead
-            ids = ids_of({s: rows - before[s] if s in before else rows for s, rows in killed.items() if s in parts})
-            rows = lost[np.isin(origins, origins_of(ids, parts, self.origins))]
-            if len(rows):
-                found.append((change, rows))
-        return found
-
-    def _statements(self) -> Iterator[tuple[Change, list[TableDelta]]]:
-        """Theirs' deletes and updates and what each did to rows; those that a merge or pick brought, as they were."""
-        seen: set[Position] = set()  # a merge may have brought what a pick brought before
-        for segment in self.statements_since():
-            at = Position(segment.branch_id, segment.upto)
-            deltas: dict[int | None, list[TableDelta]] = {}
-            for delta in self.catalog.deltas(at, self.id, segment.after):
-                deltas.setdefault(delta.version, []).append(delta)
-            changes = self.catalog.changes(at, segment.after, self.id)
-            for commit, change in changes:
-                known = Position(commit.branch_id, commit.version) in seen
-                if change.operation in ("delete", "update") and not known:
-                    yield change, deltas.get(commit.version, [])
-            seen |= {Position(commit.branch_id, commit.version) for commit, _ in changes}
-
-    def statements_since(self) -> list[Segment]:
-        """Where the deletes and updates are that theirs has had since the base, in their order: those that merges and
-        picks brought included, and without what a RESTORE undid."""
-        restores = self._restores(self.at.theirs)
-        found: list[Segment] = []
-        may_go_on = False  # the last segment is of theirs' own commits, with nothing in between that is left out
-        for commit, change in self._changes(self.at.theirs):
-            if change.operation not in ("delete", "update"):
-                continue
-            if any(back < commit.version < version for version, back in restores):
-                may_go_on = False
-            elif (brought := change.detail.get(BROUGHT)) is not None:
-                found += [Segment(*each) for each in brought]
-                may_go_on = False
-            else:
-                joined = may_go_on and found[-1].branch_id == commit.branch_id
-                after = found.pop().after if joined else commit.version - 1
-                found.append(Segment(commit.branch_id, after, commit.version))
-                may_go_on = True
-        return list(dict.fromkeys(found))
 
     @cached_property
     def _their_versions(self) -> Versions:
@@ -240,11 +190,3 @@ class TableSides:
 
     def written(self, parts: Mapping[int, Part]) -> dict[int, Schema]:
         return {part.schema_id: self.reads.schema(self.id, part.schema_id) for part in parts.values()}
-
-    @cached_property
-    def physical(self) -> Schema:
-        """The columns of both sides, by their physical names: what stored conditions speak of."""
-        assert self.ours is not None
-        assert self.theirs is not None
-        columns = {c.physical: c for record in (self.ours, self.theirs) for c in self.schema(record).columns}
-        return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values()))

@@ -1,0 +1,243 @@
+"""Theirs' deletes and updates in a merge: which of them stand, and where a commit that brings them says they are.
+
+Under detect = row and cell a statement is held against rows that it never saw, so it must be known for as long as a row
+that it changed stays changed. Rows that it killed are its own until they come back by REVERT or RESTORE; if going back
+kills them again (an undo is undone) they are its own again, and if another statement does, they are that one's.
+
+What a merge or pick brings is named by the commits that ran it, and read from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyroaring import BitMap
+from sqlglot import exp
+
+from anabranch.branching.base import reached
+from anabranch.branching.rows import Positions, ids_of, origins_of
+from anabranch.execution.predicate import Predicate
+from anabranch.model.history import Commit, Position, Segment
+from anabranch.model.part import POSITION_BITS
+from anabranch.model.records import Change, TableDelta
+from anabranch.model.schema import Schema
+from anabranch.storage.row_ids import united
+
+if TYPE_CHECKING:
+    from anabranch.commands.table_sides import TableSides
+
+BROUGHT = "statements"
+"""In what a merge or pick did to rows: where the deletes and updates are that it brought, as segments."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One that stands. `at`: the commit that ran it. `rows`: the base rows that it changed, and that stay changed."""
+
+    at: Position
+    change: Change
+    rows: np.ndarray
+
+
+@dataclass
+class _Ran:
+    """A statement as theirs had it, and the rows that are its own."""
+
+    at: Position
+    change: Change
+    own: dict[int, BitMap]
+
+
+class Statements:
+    """Theirs' deletes and updates of one table since the bases."""
+
+    def __init__(self, sides: TableSides) -> None:
+        self.sides, self.catalog, self.id, self.at = sides, sides.catalog, sides.id, sides.at
+        self.changes, self.deltas = sides.changes(sides.at.theirs), sides.deltas(sides.at.theirs)
+
+    def standing(self, changed: np.ndarray) -> list[Statement]:
+        """`changed`: the base rows that theirs deleted or updated."""
+        sides = self.sides
+        origins = origins_of(changed, sides.base_state.parts, sides.origins)
+        before = sides.base_state.dead  # which both sides have alike
+        found: dict[tuple[Position, str], Statement] = {}
+        for ran in self._own():
+            ids = ids_of({slot: rows - before[slot] if slot in before else rows for slot, rows in ran.own.items()})
+            rows = changed[np.isin(origins, self._origins(ids, ran.at))]
+            if len(rows):
+                known = found.get((ran.at, ran.change.operation))
+                rows = rows if known is None else np.union1d(known.rows, rows)
+                found[ran.at, ran.change.operation] = Statement(ran.at, ran.change, rows)
+        return list(found.values())
+
+    def brought(self, changed: Callable[[], np.ndarray]) -> list[Segment]:
+        """Where they are, for the commit that brings them. Where theirs never went back, all stand that it had."""
+        if self._went_back:
+            return _joined(statement.at for statement in self.standing(changed()))
+        found: list[Segment] = []
+        for commit, change in self.changes:
+            if change.operation in ("delete", "update") and not self._is_old(commit):
+                found += self._segments(commit, change)
+        return _joined(Position(s.branch_id, version) for s in found for version in range(s.after + 1, s.upto + 1))
+
+    # --- what theirs had ----------------------------------------------------------------------------------------------
+
+    def _own(self) -> list[_Ran]:
+        """Every statement that theirs had, in the order in which it came to theirs, with the rows that are its own."""
+        found: list[_Ran] = []
+        back: dict[int, BitMap] = {}  # rows that came back
+        for statements, deltas in self._events():
+            went_back = united(delta.killed for delta in deltas if delta.cause == "restore")
+            back = _without(back, went_back)
+            for at, change, killed in statements:
+                for ran in found if _meet(killed, back) else ():
+                    ran.own = _without(ran.own, _meet(killed, back))
+                back = _without(back, killed)
+                found.append(_Ran(at, change, dict(killed)))
+            back = united([back, *(delta.revived for delta in deltas)])
+        for ran in found:
+            ran.own = _without(ran.own, back)
+        return found
+
+    def _events(self) -> Iterator[tuple[list[tuple[Position, Change, Positions]], list[TableDelta]]]:
+        """Commit by commit: the statements that theirs ran or got there, and what the commit did to rows."""
+        changes, deltas = self.changes, self.deltas
+        redone = any(delta.cause == "restore" and delta.killed for delta in deltas)
+        if redone:  # rows of statements that are older than the bases may have been killed again
+            changes = self.catalog.changes(self.at.theirs, -1, self.id)
+            deltas = self.catalog.deltas(self.at.theirs, self.id, -1)
+        by_version = _by_version(deltas)
+        told: dict[int, list[tuple[Commit, Change]]] = {version: [] for version in by_version}
+        for commit, change in changes:
+            if change.operation in ("delete", "update") and (redone or not self._is_old(commit)):
+                told.setdefault(commit.version, []).append((commit, change))
+        for version in sorted(told):
+            here = by_version.get(version, [])
+            found = [one for commit, change in told[version] for one in self._ran(commit, change, here, whole=redone)]
+            yield found, here
+
+    def _ran(
+        self, commit: Commit, change: Change, deltas: Sequence[TableDelta], *, whole: bool
+    ) -> Iterator[tuple[Position, Change, Positions]]:
+        if BROUGHT not in change.detail:
+            yield Position(commit.branch_id, commit.version), change, united(delta.killed for delta in deltas)
+            return
+        segments = [Segment(*each) for each in change.detail[BROUGHT]] if whole else self._segments(commit, change)
+        for segment in segments:
+            at = Position(segment.branch_id, segment.upto)
+            by_version = _by_version(self.catalog.deltas(at, self.id, segment.after))
+            for first, ran in self.catalog.changes(at, segment.after, self.id):
+                if ran.operation in ("delete", "update"):
+                    killed = united(delta.killed for delta in by_version.get(first.version, ()))
+                    yield Position(first.branch_id, first.version), ran, killed
+
+    def _segments(self, commit: Commit, change: Change) -> list[Segment]:
+        """A commit that ran a statement, or those that it names, without what all bases have."""
+        if BROUGHT not in change.detail:
+            return [Segment(commit.branch_id, commit.version - 1, commit.version)]
+        named = [Segment(*each) for each in change.detail[BROUGHT]]
+        known = [s._replace(after=max(s.after, self._reach.get(s.branch_id, -1))) for s in named]
+        return [segment for segment in known if segment.after < segment.upto]
+
+    @property
+    def _went_back(self) -> bool:
+        return any(delta.cause == "restore" or delta.revived for delta in self.deltas)
+
+    def _is_old(self, commit: Commit) -> bool:
+        """Whether all bases have it."""
+        if len(self.at.bases) == 1 and self.sides.reads.history.reached(self.at.theirs):
+            return False  # only what came after the base was read
+        return commit.version <= self._reach.get(commit.branch_id, -1)
+
+    @cached_property
+    def _reach(self) -> Mapping[int, int]:
+        """Branch -> its highest version that all bases have."""
+        merges = self.catalog.merges()
+        each = [reached(base, self.catalog.origin, merges) for base in self.at.bases]
+        return {id: min(reach.get(id, -1) for reach in each) for id in each[0]}
+
+    def _origins(self, ids: np.ndarray, at: Position) -> np.ndarray:
+        """Of versions that theirs may never have had: a pick can bring a statement without what it ran on."""
+        parts = {part.slot: part for delta in self.deltas for part in delta.placed}
+        parts |= self.sides.base_state.parts
+        if not np.isin(ids >> POSITION_BITS, list(parts)).all():
+            parts |= self.catalog.state(Position(at.branch_id, at.version - 1), self.id).parts
+        return origins_of(ids, parts, self.sides.origins)
+
+
+# --- what statements speak of -----------------------------------------------------------------------------------------
+
+
+def spoken(
+    statements: Sequence[Statement], merged: Schema, schema_at: Callable[[Position], Schema]
+) -> tuple[Schema, list[Change]]:
+    """The statements, and the columns that they can speak of, labelled by physical names. Names that merges unified are
+    one, and columns that are gone by now are as they were when the statement ran."""
+    columns = {column.physical: column for column in merged.columns}
+    unified = Schema(0, tuple(replace(column, label=name) for column in merged.columns for name in column.aliases))
+    found = []
+    for statement in statements:
+        change = _renamed(statement.change, unified)
+        if not _names(change) <= columns.keys():
+            for column in schema_at(statement.at).columns:
+                if unified.find(column.physical) is None:
+                    columns.setdefault(column.physical, column)
+        found.append(change)
+    return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values())), found
+
+
+def _renamed(change: Change, unified: Schema) -> Change:
+    """With other physical names in its texts; `unified` has the old ones as labels."""
+    if not unified.columns:
+        return change
+    detail = dict(change.detail)
+    if detail.get("predicate") is not None:
+        detail["predicate"] = Predicate(detail["predicate"]).physical(unified)
+    if detail.get("values"):
+        detail["values"] = {
+            column.physical if (column := unified.find(name)) else name: text and Predicate(text).physical(unified)
+            for name, text in detail["values"].items()
+        }
+    return replace(change, detail=detail)
+
+
+def _names(change: Change) -> set[str]:
+    """The columns that a statement speaks of."""
+    values = change.detail.get("values") or {}
+    texts = [change.detail.get("predicate"), *values.values()]
+    trees = [Predicate(text).tree for text in texts if text]
+    return {*values, *(column.parts[0].name for tree in trees for column in tree.find_all(exp.Column))}
+
+
+# --- sets of rows -----------------------------------------------------------------------------------------------------
+
+
+def _joined(at: Iterable[Position]) -> list[Segment]:
+    """Commits as segments, each once, in their order."""
+    found: list[Segment] = []
+    for branch_id, version in dict.fromkeys(at):
+        if found and found[-1][::2] == (branch_id, version - 1):
+            found[-1] = found[-1]._replace(upto=version)
+        else:
+            found.append(Segment(branch_id, version - 1, version))
+    return found
+
+
+def _by_version(deltas: Iterable[TableDelta]) -> dict[int, list[TableDelta]]:
+    found: dict[int, list[TableDelta]] = {}
+    for delta in deltas:
+        assert delta.version is not None
+        found.setdefault(delta.version, []).append(delta)
+    return found
+
+
+def _meet(one: Positions, other: Positions) -> dict[int, BitMap]:
+    return {slot: rows for slot in one.keys() & other.keys() if (rows := one[slot] & other[slot])}
+
+
+def _without(rows: Positions, others: Positions) -> dict[int, BitMap]:
+    return {slot: left for slot in rows if (left := rows[slot] - others[slot] if slot in others else rows[slot])}
