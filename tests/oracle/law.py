@@ -491,9 +491,14 @@ class TableMerge:
         if both and not any(map(living, known)):
             # Not in the base but in both heads (a cherry-pick): they parted at the last version that both had.
             known = [shared]
-        elif shared and all(row and row.version in shared.had - {shared.version} for row in known):
-            known = [shared]  # likewise a version that is younger than the base's: what both have alike is no change
+        elif shared and all(row and self.gave_way(row, shared, ours, theirs) for row in known):
+            known = [shared]  # likewise a version that the base had not: what both have alike is no change
         return Change(self, living(ours), living(theirs), [living(row) for row in known], ours, theirs)
+
+    @staticmethod
+    def gave_way(base: Row, shared: Row, ours: Row, theirs: Row) -> bool:
+        """Both sides have had another version than the base since, and neither shows the base's."""
+        return shared.version not in base.had and base.version not in (ours.version, theirs.version)
 
     def find_conflicts(self, changes: "list[Change]", columns: list[Column]) -> None:
         if self.detect == "file":
@@ -542,8 +547,8 @@ class TableMerge:
             return  # A4, A5: what theirs did to rows that ours overwrote is discarded
         both_updated = change.ours_class == change.theirs_class == "update"
         if chosen == "OURS":
-            if both_updated:
-                table.rows[origin] = change.ours.against(change.theirs_since)
+            rejected = [replace(row, write=Write(row.write.id, "rejected")) for row in change.theirs_since]
+            table.rows[origin] = change.ours_record.against(rejected)
         elif self.detect == "cell" and both_updated and chosen is None:
             table.rows[origin] = change.combined(table, write)
         elif both_updated:

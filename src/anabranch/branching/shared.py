@@ -59,8 +59,8 @@ NOTHING_SHARED = Shared(frozenset(), _NONE, _NONE)
 
 
 def discarded(deltas: Iterable[TableDelta], head: TableState, origins: Origins) -> np.ndarray:
-    """Versions that a merge placed and killed at once, and for which a side has never shown another one: A4. They were
-    not had. (Versions that were updated again, or left behind for one of the side's own, were.)"""
+    """Versions that a merge placed and killed at once (by A4, or because they were deleted by then), where the side
+    shows no other one: they were never had. (Those that were updated again, or left behind for its own one, were.)"""
     placed: dict[int, Part] = {}
     at: dict[int | None, dict[int, Part]] = {}
     killed: dict[int | None, list[Positions]] = {}
@@ -68,8 +68,7 @@ def discarded(deltas: Iterable[TableDelta], head: TableState, origins: Origins) 
         versions = {part.slot: part for part in delta.placed if part.has_origin}
         at.setdefault(delta.version, {}).update(versions)
         placed |= versions
-        if delta.cause == "update":
-            killed.setdefault(delta.version, []).append(delta.killed)
+        killed.setdefault(delta.version, []).append(delta.killed)
     shown = ids_of({slot: visible(head, slot) for slot in placed})
     stillborn = []
     for version, rows in killed.items():

@@ -74,10 +74,11 @@ class Statements:
                 found[ran.at, ran.change.operation] = Statement(ran.at, ran.change, rows)
         return list(found.values())
 
-    def brought(self, changed: Callable[[], np.ndarray]) -> list[Segment]:
-        """Where they are, for the commit that brings them. Where theirs never went back, all stand that it had."""
-        if self._went_back:
-            return _joined(statement.at for statement in self.standing(changed()))
+    def brought(self, changed: np.ndarray, *, all_taken: bool) -> list[Segment]:
+        """Where they are, for the commit that brings them. All stand that theirs had, where it never went back and
+        every change of its is taken."""
+        if self._went_back or not all_taken:
+            return _joined(statement.at for statement in self.standing(changed))
         found: list[Segment] = []
         for commit, change in self.changes:
             if change.operation in ("delete", "update") and not self._is_old(commit):

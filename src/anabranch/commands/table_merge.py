@@ -49,6 +49,8 @@ class TableMerger(TableSides):
     def __init__(self, session: Session, table_id: str, reads: Batch, wishes: Wishes) -> None:
         super().__init__(session, table_id, reads)
         self.wishes = wishes
+        self._rejected = np.empty(0, np.int64)
+        """Base rows that both sides changed, and of which the user wants ours."""
 
     @cached_property
     def detect(self) -> Detect:
@@ -261,7 +263,12 @@ class TableMerger(TableSides):
             made.operations.append(("overwrite", {"scope": {"each": each}}))
 
     def _brought(self, changed: Positions) -> list[Segment]:
-        return Statements(self).brought(lambda: ids_of(changed)) if changed else []
+        """The statements that stand where theirs' changes of these rows are taken."""
+        if not changed:
+            return []
+        if not len(self._rejected):
+            return Statements(self).brought(ids_of(changed), all_taken=True)
+        return Statements(self).brought(np.setdiff1d(ids_of(changed), self._rejected), all_taken=False)
 
     def name_aliases(self, made: TableMerge, replay: Replay) -> None:
         """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""
@@ -343,6 +350,7 @@ class TableMerger(TableSides):
                 ours_dies, theirs_dies = chosen(contest, self.choice)
                 replay.kill_ids("update", ours_dies)
                 replay.kill_ids("update", theirs_dies)
+                self._reject(contest.base[np.full(len(contest), self.choice == "ours")])
             return
         assert made.schema is not None
         origins = origins_of(contest.base, self.base_state.parts, self.origins)
@@ -372,6 +380,7 @@ class TableMerger(TableSides):
         done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
         made.news |= done.news
         made.conflicts += done.conflicts
+        self._reject(contest.base[done.conflicting & (choice == "ours")])
         if len(done.places):
             made.add(done.combined, origins[done.places], self._changed_since(made.schema, contest, done.places))
         if resolution is not None:
@@ -381,6 +390,9 @@ class TableMerger(TableSides):
             if len(ids):
                 made.add(rows, origins[done.given][np.isin(given, ids)])
         return done
+
+    def _reject(self, rows: np.ndarray) -> None:
+        self._rejected = np.union1d(self._rejected, rows)
 
     def _changed_since(self, schema: Schema, contest: Contest, places: np.ndarray) -> frozenset[str] | None:
         """The columns in which combined rows may differ from their first versions."""
