@@ -1,14 +1,17 @@
 """A lake in a forked process, and in several threads: nothing of the parent's is used, nothing is given out twice."""
 
+import gc
 import os
 import sys
 import threading
+import weakref
 from collections import Counter
 
 import pyarrow as pa
 import pytest
 
 import anabranch
+from anabranch.forks import renew_after_fork
 from tests.stories.telling import rows
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
@@ -88,6 +91,46 @@ def test_a_child_compacts_for_itself(lake):
 
     in_a_child(work)
     session.shared.compactor._thread = None
+
+
+class Renewed:
+    def __init__(self, start_anew=lambda: None):
+        self.start_anew = start_anew
+        renew_after_fork(self)
+
+
+def test_what_the_parent_uses_is_not_collected_in_the_child(folder):
+    """A frame that is collected is dropped from the JVM, which is the parent's; and so with connections."""
+    lake, ended = anabranch.connect(folder, create=False), []
+    frame = Renewed()
+    for thing in (frame, lake._session.catalog._db):
+        weakref.finalize(thing, ended.append, thing.__class__.__name__)
+    lake._session.shared.frames["of Spark"] = frame
+    del frame, thing
+    held = [lake]
+
+    def work():
+        assert not held[0]._session.shared.frames
+        held.clear()
+        gc.collect()
+        assert ended == []
+
+    del lake
+    in_a_child(work)
+    held.pop().close()
+
+
+def test_one_that_cannot_begin_anew_keeps_nobody_else_from_it(monkeypatch):
+    renewed, told = [], []
+    things = [Renewed(lambda: renewed.append(1)), Renewed(lambda: 1 / 0), Renewed(lambda: renewed.append(2))]
+    monkeypatch.setattr(sys, "unraisablehook", lambda failed: told.append(failed.exc_type))
+
+    def work():
+        assert sorted(renewed) == [1, 2]
+        assert told == [ZeroDivisionError]
+
+    in_a_child(work)
+    assert len(things) == 3  # which live as long as they are held
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from anabranch.branching.admit import Moved, admit
 from anabranch.catalog import Catalog
 from anabranch.errors import CommitConflict, NeedsSpark, NotFound, Refused
 from anabranch.execution.session import SparkHolder
-from anabranch.forks import renew_after_fork
+from anabranch.forks import abandon, renew_after_fork
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.part import Part
@@ -97,7 +97,8 @@ class Shared:
         renew_after_fork(self)
 
     def start_anew(self) -> None:
-        """The slots were reserved by the parent, for itself."""
+        """The slots were reserved by the parent, for itself; its frames are objects of its JVM."""
+        abandon(self.frames)
         self.slots, self.frames, self.alone, self.lock = {}, OrderedDict(), set(), threading.Lock()
 
     def apart(self) -> Shared:
