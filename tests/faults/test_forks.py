@@ -12,21 +12,10 @@ import pytest
 
 import anabranch
 from anabranch.forks import renew_after_fork
+from tests.faults.conftest import in_a_child
 from tests.stories.telling import rows
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-
-
-def in_a_child(work) -> None:
-    """Runs it in a fork of this process, which must come to a good end."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_the_slots_of_the_parent_stay_its_own(lake, tmp_path):

@@ -88,8 +88,8 @@ class Shared:
     frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     keys: KeyIndex | None = None
     compactor: Compactor | None = None
-    alone: set[str] = field(default_factory=set)
-    """The tables that a statement of this process has to itself at the moment."""
+    alone: dict[str, int] = field(default_factory=dict)
+    """The tables that a statement of this process has to itself at the moment, and its thread: no other may walk in."""
     lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     """Of slots and frames."""
 
@@ -99,11 +99,11 @@ class Shared:
     def start_anew(self) -> None:
         """The slots were reserved by the parent, for itself; its frames are objects of its JVM."""
         abandon(self.frames)
-        self.slots, self.frames, self.alone, self.lock = {}, OrderedDict(), set(), threading.Lock()
+        self.slots, self.frames, self.alone, self.lock = {}, OrderedDict(), {}, threading.Lock()
 
     def apart(self) -> Shared:
         """The same lake for another thread, which reserves and remembers for itself."""
-        return replace(self, slots={}, frames=OrderedDict(), alone=set())
+        return replace(self, slots={}, frames=OrderedDict(), alone={})
 
     def close(self) -> None:
         if self.compactor is not None:
@@ -305,7 +305,7 @@ class Session:
     @contextmanager
     def turn(self, table: OpenTable) -> Iterator[None]:
         """Around the work of a statement that kills rows: beside others like it, or alone if that was asked for."""
-        if table.id in self.shared.alone:
+        if self._is_alone(table.id):
             yield
         else:
             with self.catalog.turn(table.id, alone=False):
@@ -313,12 +313,17 @@ class Session:
 
     @contextmanager
     def alone(self, table_ids: Iterable[str]) -> Iterator[None]:
+        """Around a statement's last try: nobody else kills rows of these tables, in this process or another."""
+        alone = self.shared.alone
         with ExitStack() as stack:
-            for table_id in sorted(set(table_ids) - self.shared.alone):
+            for table_id in sorted(id for id in set(table_ids) if not self._is_alone(id)):
                 stack.enter_context(self.catalog.turn(table_id, alone=True))
-                self.shared.alone.add(table_id)
-                stack.callback(self.shared.alone.discard, table_id)
+                alone[table_id] = threading.get_ident()
+                stack.callback(alone.pop, table_id)
             yield
+
+    def _is_alone(self, table_id: str) -> bool:
+        return self.shared.alone.get(table_id) == threading.get_ident()
 
     def next_slot(self, table_id: str) -> int:
         """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog."""
