@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 import threading
+import time
 import weakref
 from collections import Counter
 
@@ -11,6 +12,9 @@ import pyarrow as pa
 import pytest
 
 import anabranch
+from anabranch.commands.compact import Compactor
+from anabranch.commands.keyed import flushed
+from anabranch.execution.key_index import KeyIndex
 from anabranch.forks import renew_after_fork
 from tests.faults.conftest import in_a_child
 from tests.stories.telling import rows
@@ -152,3 +156,43 @@ def test_what_is_remembered_may_be_forgotten_meanwhile(lake, hurried):
     session = lake._session
     made = in_threads(lambda: [session.remember(number % 97, lambda n=number: n % 97) for number in range(5_000)])
     assert len(made) == 20_000, "no thread failed"
+
+
+def test_nobody_who_reads_waits_for_slots(lake, monkeypatch):
+    session, asked, answered = lake._session, threading.Event(), threading.Event()
+
+    def reserve_slots(table_id, count):
+        asked.set()
+        assert answered.wait(10)
+        return 1
+
+    monkeypatch.setattr(session.catalog, "reserve_slots", reserve_slots)
+    writer = threading.Thread(target=session.next_slot, args=("a table",))
+    writer.start()
+    assert asked.wait(10)
+    reader = threading.Thread(target=lambda: session.remember("a view", lambda: 1), daemon=True)
+    reader.start()
+    reader.join(5)
+    waits = reader.is_alive()
+    answered.set()
+    writer.join()
+    assert not waits
+
+
+def test_threads_make_one_key_index_and_one_compactor(lake, hurried, monkeypatch):
+    made = []
+    for kind in (KeyIndex, Compactor):
+
+        def start_anew(self, begin=kind.start_anew):
+            made.append(type(self).__name__)
+            time.sleep(0.05)  # while the others come
+            begin(self)
+
+        monkeypatch.setattr(kind, "start_anew", start_anew)
+    lake.sql("CREATE TABLE d.k (id INT, v INT, PRIMARY KEY (id))")
+    session = lake._session
+    table = session.table(("d", "k"))
+    assert len(in_threads(lambda: [session.view(table)])) == 4
+    assert made == ["KeyIndex"]
+    assert len(in_threads(lambda: [flushed(session, table)])) == 4
+    assert made.count("Compactor") == 1

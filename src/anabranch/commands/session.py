@@ -90,8 +90,10 @@ class Shared:
     compactor: Compactor | None = None
     alone: dict[str, int] = field(default_factory=dict)
     """The tables that a statement of this process has to itself at the moment, and its thread: no other may walk in."""
-    lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
-    """Of slots and frames."""
+    slots_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    """Held while the catalog is asked for more."""
+    frames_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    """Never held for long; also where `keys` and `compactor` are made, once."""
 
     def __post_init__(self) -> None:
         renew_after_fork(self)
@@ -99,7 +101,8 @@ class Shared:
     def start_anew(self) -> None:
         """The slots were reserved by the parent, for itself; its frames are objects of its JVM."""
         abandon(self.frames)
-        self.slots, self.frames, self.alone, self.lock = {}, OrderedDict(), {}, threading.Lock()
+        self.slots, self.frames, self.alone = {}, OrderedDict(), {}
+        self.slots_lock, self.frames_lock = threading.Lock(), threading.Lock()
 
     def apart(self) -> Shared:
         """The same lake for another thread, which reserves and remembers for itself."""
@@ -232,9 +235,9 @@ class Session:
         from anabranch.execution.key_index import KeyIndex
         from anabranch.execution.plan import Keyed
 
-        if self.shared.keys is None:
-            self.shared.keys = KeyIndex()
-        return Keyed(table.engine, self.shared.keys, self.shared.files.folder(f"cache/{table.id}"))
+        with self.shared.frames_lock:
+            keys = self.shared.keys = self.shared.keys or KeyIndex()
+        return Keyed(table.engine, keys, self.shared.files.folder(f"cache/{table.id}"))
 
     def folder(self, table_id: str) -> Files:
         return self.shared.files.folder(f"data/{table_id}")
@@ -327,7 +330,7 @@ class Session:
 
     def next_slot(self, table_id: str) -> int:
         """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog."""
-        with self.shared.lock:
+        with self.shared.slots_lock:
             first, end, size = self.shared.slots.get(table_id, (0, 0, 4))
             if first == end:
                 size = min(size * 2, 1024)
@@ -347,7 +350,7 @@ class Session:
 
     def remember(self, key: Any, make: Any) -> Any:
         """What is made of an immutable state, made once: a view, a Spark frame."""
-        frames, lock = self.shared.frames, self.shared.lock
+        frames, lock = self.shared.frames, self.shared.frames_lock
         with lock:
             if key in frames:
                 frames.move_to_end(key)
