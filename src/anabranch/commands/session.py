@@ -295,7 +295,6 @@ class Session:
             author=self.shared.author,
             message=message,
             changes=tuple(changes),
-            is_new=True,
             **written,
         )
         return self.catalog.commit(request, admit or self.admit)
