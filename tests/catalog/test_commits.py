@@ -1,5 +1,6 @@
 """Commits: retries, moved heads, names, and never half."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -268,6 +269,33 @@ def test_names_on_other_branches_do_not_count(taken: Writer) -> None:
     dev.commit(tables=(table("z", "d", "t"),))
     names = [{record.id: record.name for record in taken.catalog.tables(one.head, "d")} for one in (taken, dev)]
     assert names == [{"t": "t", "u": "u", "y": "mine"}, {"u": "u", "x": "mine", "z": "t"}]
+
+
+# --- round trips ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("others", [0, 1])
+def test_an_append_takes_three_round_trips(fresh_postgres_url: str, tmp_path: Path, others: int) -> None:
+    """One for the head, and two for the commit, whatever others did since."""
+    catalog = Catalog.open(fresh_postgres_url, create=True)
+    writer, other = Writer(catalog), Writer(Catalog.open(fresh_postgres_url, create=False))
+
+    def append(slot: int) -> None:
+        base = writer.head
+        for _ in range(others):
+            other.commit()
+        catalog.commit(request(base, deltas=(TableDelta("t", (part(slot),)),)), admit_all)
+
+    append(1)
+    (link,) = catalog._db._links._idle
+    with (tmp_path / "trace").open("w") as file:
+        link._driver.pgconn.trace(file.fileno())
+        append(2)
+        link._driver.pgconn.untrace()
+    assert (tmp_path / "trace").read_text().count("ReadyForQuery") == 3
+    for each in (catalog, other.catalog):
+        each.close()
 
 
 # --- lost connections -------------------------------------------------------------------------------------------------
