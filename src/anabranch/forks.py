@@ -7,6 +7,7 @@ child does not have.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -17,6 +18,7 @@ class Renewed(Protocol):
 
 
 _KNOWN: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_ABANDONED: list[object] = []
 
 
 def renew_after_fork(thing: Renewed) -> None:
@@ -24,9 +26,15 @@ def renew_after_fork(thing: Renewed) -> None:
     _KNOWN[id(thing)] = thing
 
 
+def abandon(thing: object) -> None:
+    """What the parent goes on using is never collected here: its finalizers would end it for the parent, too."""
+    _ABANDONED.append(thing)
+
+
 def _renew() -> None:
-    for thing in list(_KNOWN.values()):
-        thing.start_anew()
+    with ExitStack() as stack:  # which goes on where one of them fails, and then says so
+        for thing in list(_KNOWN.values()):
+            stack.callback(thing.start_anew)
 
 
 if hasattr(os, "register_at_fork"):

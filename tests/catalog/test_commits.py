@@ -1,6 +1,6 @@
 """Commits: retries, moved heads, names, and never half."""
 
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from anabranch.model.history import Position
 from anabranch.model.records import Change, DatabaseRecord, PartitionRecord, TableDelta, TableRecord
 from tests.catalog.conftest import Reopen
 from tests.catalog.writer import Writer, admit_all, admit_nothing, part, request, schema, uid
+from tests.statements import cut
 
 
 def refuse_to_be_asked(*_: Any) -> None:
@@ -29,24 +30,43 @@ def test_a_commit_comes_back_as_it_is_stored(catalog: Catalog) -> None:
     assert made.detail == {"rows": 3}
 
 
-def test_a_retry_is_harmless(writer: Writer, reopen: Reopen) -> None:
-    again = request(writer.head, deltas=(TableDelta("t", (part(1),)),), databases=(DatabaseRecord("d", "d"),))
-    made = writer.catalog.commit(again, admit_nothing)
-    writer.commit()
+@pytest.mark.parametrize("others", [0, 2])
+def test_a_commit_whose_answer_was_lost_is_found(writer: Writer, reopen: Reopen, others: int) -> None:
+    """Whatever was committed after it: `others` do not make it a commit that has to fit."""
+    other = Writer(reopen())
+    sent = request(writer.head, deltas=(TableDelta("t", (part(1),)),), databases=(DatabaseRecord("d", "d"),))
+    with cut("after", lambda: [other.commit() for _ in range(others)]):
+        made = writer.catalog.commit(sent, refuse_to_be_asked)
+    assert (made.id, made.version) == (sent.id, 1)
+    assert writer.head.version == 1 + others
     for catalog in (writer.catalog, reopen()):
-        assert catalog.commit(again, refuse_to_be_asked) == made
-    assert writer.head.version == 2
-    child = writer.fork("child")
-    assert (
-        writer.catalog.commit(replace(again, base=child.head), refuse_to_be_asked) == made
-    )  # the child has it already
+        assert catalog.commit_at(Position(1, 1)) == made
+        assert list(catalog.state(catalog.resolve("main"), "t").parts) == [1]
 
 
-def test_an_id_of_an_unrelated_branch_is_another_commit(writer: Writer) -> None:
+def test_a_commit_that_was_cut_off_is_made_by_the_retry(writer: Writer) -> None:
+    with cut("before"):
+        assert writer.commit() == Position(1, 1)
+    assert writer.head.version == 1
+
+
+def test_a_commit_is_looked_for_only_where_it_may_be_done(writer: Writer, statements: list[str]) -> None:
+    def looked() -> int:
+        return sum("commit_log.id =" in text for text in statements)
+
+    writer.commit()
+    assert looked() == 0
+    with cut("after"):
+        writer.commit()
+    assert looked() == 1
+
+
+def test_an_id_of_another_branch_is_another_commit(writer: Writer) -> None:
     dev = writer.fork("dev")
     id = uid()
     dev.commit(id=id)
-    assert writer.commit(id=id) == Position(1, 1)
+    with cut("before"):
+        assert writer.commit(id=id) == Position(1, 1)
     assert writer.catalog.resolve("dev").version == 1
 
 
@@ -142,12 +162,10 @@ def test_positions_that_do_not_exist(writer: Writer) -> None:
 def test_a_dropped_branch_takes_no_commits(writer: Writer) -> None:
     dev = writer.fork("dev")
     base = dev.head
-    done = request(base)
-    made = writer.catalog.commit(done, admit_nothing)
-    writer.catalog.drop_branch("dev")
+    with cut("after", lambda: writer.catalog.drop_branch("dev")):
+        assert writer.catalog.commit(request(base), admit_nothing).version == 1  # it went through before
     with pytest.raises(CommitConflict, match="'dev' was dropped"):
         writer.catalog.commit(request(base), admit_all)
-    assert writer.catalog.commit(done, admit_all) == made  # it went through before
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
@@ -251,6 +269,33 @@ def test_names_on_other_branches_do_not_count(taken: Writer) -> None:
     dev.commit(tables=(table("z", "d", "t"),))
     names = [{record.id: record.name for record in taken.catalog.tables(one.head, "d")} for one in (taken, dev)]
     assert names == [{"t": "t", "u": "u", "y": "mine"}, {"u": "u", "x": "mine", "z": "t"}]
+
+
+# --- round trips ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("others", [0, 1])
+def test_an_append_takes_three_round_trips(fresh_postgres_url: str, tmp_path: Path, others: int) -> None:
+    """One for the head, and two for the commit, whatever others did since."""
+    catalog = Catalog.open(fresh_postgres_url, create=True)
+    writer, other = Writer(catalog), Writer(Catalog.open(fresh_postgres_url, create=False))
+
+    def append(slot: int) -> None:
+        base = writer.head
+        for _ in range(others):
+            other.commit()
+        catalog.commit(request(base, deltas=(TableDelta("t", (part(slot),)),)), admit_all)
+
+    append(1)
+    (link,) = catalog._db._links._idle
+    with (tmp_path / "trace").open("w") as file:
+        link._driver.pgconn.trace(file.fileno())
+        append(2)
+        link._driver.pgconn.untrace()
+    assert (tmp_path / "trace").read_text().count("ReadyForQuery") == 3
+    for each in (catalog, other.catalog):
+        each.close()
 
 
 # --- lost connections -------------------------------------------------------------------------------------------------

@@ -151,6 +151,28 @@ def test_a_column_of_a_later_version_is_added_to_old_and_new_catalogs(
         tables.ref._columns.remove(later)
 
 
+def test_a_table_that_gets_a_later_column_has_its_indexes_as_they_are(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = len(migrations.MIGRATIONS) + 1
+    later = Column("colour", Text, nullable=True, info={"since": version})
+    tables.commit_log.append_column(later)
+    try:
+        steps = (*migrations.MIGRATIONS, lambda connection: migrations.introduce(version, connection))
+        monkeypatch.setattr(migrations, "MIGRATIONS", steps)
+        Catalog.open(url, create=True).close()
+    finally:
+        tables.commit_log._columns.remove(later)
+    engine = create_engine(url)
+    partial = f"{engine.dialect.name}_where"
+    made = {index["name"]: index for index in inspect(engine).get_indexes("commit_log")}
+    engine.dispose()
+    for index in tables.commit_log.indexes:
+        assert made[index.name]["column_names"] == index.columns.keys()
+        is_partial = index.dialect_kwargs.get(partial) is not None
+        assert (partial in made[index.name].get("dialect_options", {})) == is_partial
+
+
 def _open_at(url: str, moment: float) -> str:
     time.sleep(max(0, moment - time.time()))
     opened = Catalog.open(url, create=True)

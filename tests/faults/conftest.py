@@ -1,5 +1,6 @@
 """A lake with something in it, and its fingerprint: what must not change when something goes wrong."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,3 +71,15 @@ def print_of(folder: Path) -> Callable[[Lake], Any]:
 
 def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in (folder / "data").rglob("*") if path.is_file())
+
+
+def in_a_child(work: Callable[[], object]) -> None:
+    """Runs it in a fork of this process, which must come to a good end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0

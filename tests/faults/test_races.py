@@ -7,13 +7,13 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
 import anabranch
 from anabranch.errors import AnabranchError, CatalogUnreachable, CommitConflict, NullViolation
 from tests.faults.conftest import files
+from tests.statements import cut
 from tests.stories.telling import labels, one, rows, told
 
 
@@ -227,22 +227,22 @@ def test_a_branch_dropped_meanwhile_takes_no_commit(lake, second, monkeypatch):
 # --- commits whose answer is lost ------------------------------------------------------------------------------------
 
 
-def test_a_commit_that_is_sent_again_is_found_done(lake, monkeypatch):
-    """The same request twice, as after a lost answer: one version, one row."""
-    catalog, made = lake._session.catalog, []
-    commit = catalog.commit
-
-    def twice(request, *rest):
-        made.append(commit(request, *rest))
-        made.append(commit(replace(request, is_new=False), *rest))
-        return made[-1]
-
-    monkeypatch.setattr(catalog, "commit", twice)
+@pytest.mark.parametrize(
+    ("meanwhile", "left"),
+    [
+        ([], [2, 9]),
+        (["INSERT INTO d.t (id) VALUES (8)"], [2, 8, 8, 9]),
+        (["UPDATE d.t SET name = 'z'"], [2, 9]),
+    ],
+)
+def test_a_commit_whose_answer_was_lost_is_found_done(lake, second, meanwhile, left):
+    """One version, one row, whatever others did before it was sent again."""
     before = lake.version
-    told(lake, "INSERT INTO d.t (id) VALUES (9)", "DELETE FROM d.t WHERE id = 1")
-    assert [commit.version - before for commit in made] == [1, 1, 2, 2]
-    assert made[0].id == made[1].id != made[2].id
-    assert one(lake, "d.t") == [2, 9]
+    for statement in ("INSERT INTO d.t (id) VALUES (9)", "DELETE FROM d.t WHERE id = 1"):
+        with cut("after", lambda: told(second, *meanwhile)):
+            assert told(lake, statement) == [(1,)]
+    assert lake.version == second.version == before + 2 + 2 * len(meanwhile)
+    assert one(lake, "d.t") == one(second, "d.t") == left
 
 
 @pytest.mark.parametrize(

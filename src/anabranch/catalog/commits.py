@@ -1,8 +1,7 @@
 """Commits: one database transaction each.
 
 1. Outside: encode the request; large bitmaps go to blobs.
-2. Lock the branch's head. A commit of this id on the lineage is a retry's: it is the answer. (Nobody looks for that of
-   a request that was never sent before.)
+2. Lock the branch's head. After a lost connection, a commit of this id on the branch is the answer.
 3. If the head moved since the base, `admit` decides whether the request fits on it, or raises.
 4. The names that the request gives must be free at the head, and a table's database alive.
 5. Append at head + 1, and move the head.
@@ -13,14 +12,12 @@ Any exception on the way rolls all of it back.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
 
 from sqlalchemy import bindparam, select
 
 from anabranch.catalog.clock import now_us
-from anabranch.catalog.engine import Run
 from anabranch.catalog.log import BY_ID, NEWER, changes_in, commit_of
 from anabranch.catalog.made import remembered
 from anabranch.catalog.reservations import Reservations
@@ -49,11 +46,8 @@ class Commits(Turns, Reservations):
     def commit(self, request: CommitRequest, admit: Admit) -> Commit:
         """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
         rows = encoded(request, self._blobs)
-        tries = itertools.count()
         try:
-            made, head = self._db.retrying(
-                lambda: self._commit(request, rows, admit, may_be_done=next(tries) > 0 or not request.is_new)
-            )
+            made, head = self._db.retrying(partial(self._commit, request, rows, admit))
         except (CatalogError, StorageFull):  # it may be in all the same
             raise
         except BaseException:
@@ -84,9 +78,9 @@ class Commits(Turns, Reservations):
                 raise NotFound("branch", base.branch_id)
             (locked,) = found
             head = Position(base.branch_id, locked.head)
-            done = None if of_this_id is None else self._done(link.rows, of_this_id.rows(), head)
-            if done is not None:
-                return done, None
+            for done in map(commit_of, of_this_id.rows() if of_this_id else ()):
+                if done.branch_id == base.branch_id:
+                    return done, None
             if locked.dropped:
                 raise CommitConflict(f"the branch '{locked.name}' was dropped meanwhile. Nothing was committed.")
             if base.version > head.version or base.version < 0:
@@ -106,13 +100,3 @@ class Commits(Turns, Reservations):
             request.merged, request.detail,
         )  # fmt: skip
         return made, head
-
-    def _done(self, run: Run, found: Sequence[Any], head: Position) -> Commit | None:
-        """The one of the commits of this id that lies on the head's lineage."""
-        if not found:
-            return None
-        segments = self._lineage(head, run)
-        for commit in map(commit_of, found):
-            if any(s.branch_id == commit.branch_id and s.after < commit.version <= s.upto for s in segments):
-                return commit
-        return None

@@ -156,14 +156,14 @@ class Database:
                 raise
             self._settle()
 
-    def retrying(self, write: Callable[[], Made]) -> Made:
-        """`write()`, once more if the connection was lost; only for a write that finds out whether it was done."""
+    def retrying(self, write: Callable[..., Made]) -> Made:
+        """A write, once more if the connection was lost: then it must find out whether it was done."""
         try:
-            return write()
+            return write(may_be_done=False)
         except CatalogError as error:
             if not _was_lost(error):
                 raise
-        return write()
+        return write(may_be_done=True)
 
     def _switch_to_wal(self) -> None:
         # The switch needs the file alone for a moment, and SQLite does not wait for that by itself.

@@ -20,6 +20,7 @@ from anabranch.catalog.prepared import Prepared, Statements, Values
 KEPT = 5
 """Links that wait; more of them are closed after use."""
 NOTHING: Values = {}
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"  # ours: psycopg's own BEGIN and COMMIT wait for their answers
 
 
 class Link:
@@ -31,9 +32,8 @@ class Link:
         self._dialect, self._statements = cast(Any, engine.dialect), statements
         self.dialect: str = engine.dialect.name
         self._is_sqlite = self.dialect == "sqlite"
+        self._begins = False
         self.lost = False
-        if not self._is_sqlite:
-            self._driver.isolation_level = self._dialect.dbapi.IsolationLevel.READ_COMMITTED
 
     def rows(self, statement: Executable, values: Values = NOTHING) -> list[Any]:
         return self.ask(statement, values).rows()
@@ -43,6 +43,9 @@ class Link:
         return self.ask(statement, values).count
 
     def ask(self, statement: Executable, values: Values | list[Any]) -> Answer:
+        if self._begins:
+            self._begins = False
+            self._send(_BEGIN)
         if not isinstance(values, list):
             prepared, values = self._statements.prepared(statement, values)
             return Answer(self, prepared, self._send(prepared.text, prepared.parameters(values)))
@@ -64,8 +67,8 @@ class Link:
         """What follows is one transaction."""
         if self._is_sqlite:
             self._send("BEGIN IMMEDIATE")
-        else:  # the driver sends BEGIN with the first statement
-            self._driven("BEGIN", setattr, self._driver, "autocommit", False)
+        else:  # it goes with the first statement
+            self._begins = True
 
     def commit(self) -> None:
         self._end("COMMIT", self._driver.commit)
@@ -79,9 +82,8 @@ class Link:
                 raise
 
     def _end(self, text: str, end: Callable[[], None]) -> None:
+        self._begins = False
         self._driven(text, end)
-        if not self._is_sqlite:
-            self._driver.autocommit = True
 
     def in_one_go(self, *, last: bool = False) -> AbstractContextManager[None]:
         """Statements whose answers are read after the block: PostgreSQL gets them in one round trip. `last`: nothing
@@ -94,7 +96,7 @@ class Link:
             with self._driver.pipeline():
                 yield
                 if last:
-                    self._driver.commit()
+                    self._driver.execute("COMMIT")
         except BaseException as error:
             self.note(error, "pipeline")
             raise

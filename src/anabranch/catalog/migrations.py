@@ -45,7 +45,7 @@ def _as_of(table: Table, version: int) -> Table:
     ]
     kept = {column.name for column in columns}
     indexes = [
-        Index(index.name, *index.columns.keys(), unique=index.unique)
+        Index(index.name, *index.columns.keys(), unique=index.unique, **index.dialect_kwargs)  # such as its WHERE
         for index in table.indexes
         if kept.issuperset(index.columns.keys())
     ]

@@ -15,7 +15,7 @@ from anabranch.catalog.engine import Database, Durability
 from anabranch.catalog.made import Made
 from anabranch.catalog.merged import Merged
 from anabranch.catalog.state_cache import StateCache
-from anabranch.forks import renew_after_fork
+from anabranch.forks import abandon, renew_after_fork
 from anabranch.model.history import Branch, Lineage, Position
 from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Schema
@@ -69,7 +69,6 @@ class Opened:
     def __init__(self, url: str, durability: Durability, blobs: Blobs | None) -> None:
         self._url, self._durability, self._blobs = url, durability, blobs
         self._memory = Memory()
-        self._abandoned: list[Database] = []
         self._db = Database(url, durability)
         renew_after_fork(self)
 
@@ -77,6 +76,6 @@ class Opened:
         self._db.close()
 
     def start_anew(self) -> None:
-        """The parent's connections are its own: neither used nor closed here, so never collected either."""
-        self._abandoned.append(self._db)
+        """The parent's connections are its own: neither used nor closed here."""
+        abandon(self._db)
         self._memory, self._db = Memory(), Database(self._url, self._durability)

@@ -9,6 +9,7 @@ keyed tables take one for their commit.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -72,4 +73,9 @@ def _file_lock(path: Path, *, alone: bool) -> Iterator[None]:
     with path.open("w") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        yield  # closing the file gives the lock back
+        process = os.getpid()
+        try:
+            yield
+        finally:  # closing it is not enough: a process that was forked meanwhile has the file open, too
+            if fcntl is not None and os.getpid() == process:
+                fcntl.flock(file, fcntl.LOCK_UN)

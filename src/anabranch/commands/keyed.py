@@ -52,9 +52,10 @@ def upsert_arrow(
 
 def flushed(session: Session, table: OpenTable) -> None:
     """Tells the process's compactor, if it may have work."""
-    if session.shared.compactor is None:
-        session.shared.compactor = Compactor(session.shared)
-    session.shared.compactor.flushed(session, table)
+    shared = session.shared
+    with shared.frames_lock:
+        compactor = shared.compactor = shared.compactor or Compactor(shared)
+    compactor.flushed(session, table)
 
 
 def write_records(session: Session, table: OpenTable, rows: pa.Table) -> list[Part]:

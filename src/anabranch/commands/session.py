@@ -15,7 +15,7 @@ from anabranch.branching.admit import Moved, admit
 from anabranch.catalog import Catalog
 from anabranch.errors import CommitConflict, NeedsSpark, NotFound, Refused
 from anabranch.execution.session import SparkHolder
-from anabranch.forks import renew_after_fork
+from anabranch.forks import abandon, renew_after_fork
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.part import Part
@@ -88,21 +88,25 @@ class Shared:
     frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     keys: KeyIndex | None = None
     compactor: Compactor | None = None
-    alone: set[str] = field(default_factory=set)
-    """The tables that a statement of this process has to itself at the moment."""
-    lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
-    """Of slots and frames."""
+    alone: dict[str, int] = field(default_factory=dict)
+    """The tables that a statement of this process has to itself at the moment, and its thread: no other may walk in."""
+    slots_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    """Held while the catalog is asked for more."""
+    frames_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    """Never held for long; also where `keys` and `compactor` are made, once."""
 
     def __post_init__(self) -> None:
         renew_after_fork(self)
 
     def start_anew(self) -> None:
-        """The slots were reserved by the parent, for itself."""
-        self.slots, self.frames, self.alone, self.lock = {}, OrderedDict(), set(), threading.Lock()
+        """The slots were reserved by the parent, for itself; its frames are objects of its JVM."""
+        abandon(self.frames)
+        self.slots, self.frames, self.alone = {}, OrderedDict(), {}
+        self.slots_lock, self.frames_lock = threading.Lock(), threading.Lock()
 
     def apart(self) -> Shared:
         """The same lake for another thread, which reserves and remembers for itself."""
-        return replace(self, slots={}, frames=OrderedDict(), alone=set())
+        return replace(self, slots={}, frames=OrderedDict(), alone={})
 
     def close(self) -> None:
         if self.compactor is not None:
@@ -231,9 +235,9 @@ class Session:
         from anabranch.execution.key_index import KeyIndex
         from anabranch.execution.plan import Keyed
 
-        if self.shared.keys is None:
-            self.shared.keys = KeyIndex()
-        return Keyed(table.engine, self.shared.keys, self.shared.files.folder(f"cache/{table.id}"))
+        with self.shared.frames_lock:
+            keys = self.shared.keys = self.shared.keys or KeyIndex()
+        return Keyed(table.engine, keys, self.shared.files.folder(f"cache/{table.id}"))
 
     def folder(self, table_id: str) -> Files:
         return self.shared.files.folder(f"data/{table_id}")
@@ -291,7 +295,6 @@ class Session:
             author=self.shared.author,
             message=message,
             changes=tuple(changes),
-            is_new=True,
             **written,
         )
         return self.catalog.commit(request, admit or self.admit)
@@ -304,7 +307,7 @@ class Session:
     @contextmanager
     def turn(self, table: OpenTable) -> Iterator[None]:
         """Around the work of a statement that kills rows: beside others like it, or alone if that was asked for."""
-        if table.id in self.shared.alone:
+        if self._is_alone(table.id):
             yield
         else:
             with self.catalog.turn(table.id, alone=False):
@@ -312,16 +315,21 @@ class Session:
 
     @contextmanager
     def alone(self, table_ids: Iterable[str]) -> Iterator[None]:
+        """Around a statement's last try: nobody else kills rows of these tables, in this process or another."""
+        alone = self.shared.alone
         with ExitStack() as stack:
-            for table_id in sorted(set(table_ids) - self.shared.alone):
+            for table_id in sorted(id for id in set(table_ids) if not self._is_alone(id)):
                 stack.enter_context(self.catalog.turn(table_id, alone=True))
-                self.shared.alone.add(table_id)
-                stack.callback(self.shared.alone.discard, table_id)
+                alone[table_id] = threading.get_ident()
+                stack.callback(alone.pop, table_id)
             yield
+
+    def _is_alone(self, table_id: str) -> bool:
+        return self.shared.alone.get(table_id) == threading.get_ident()
 
     def next_slot(self, table_id: str) -> int:
         """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog."""
-        with self.shared.lock:
+        with self.shared.slots_lock:
             first, end, size = self.shared.slots.get(table_id, (0, 0, 4))
             if first == end:
                 size = min(size * 2, 1024)
@@ -341,7 +349,7 @@ class Session:
 
     def remember(self, key: Any, make: Any) -> Any:
         """What is made of an immutable state, made once: a view, a Spark frame."""
-        frames, lock = self.shared.frames, self.shared.lock
+        frames, lock = self.shared.frames, self.shared.frames_lock
         with lock:
             if key in frames:
                 frames.move_to_end(key)

@@ -86,7 +86,7 @@ class Change:
 
 @dataclass(frozen=True)
 class CommitRequest:
-    """Everything that one commit writes, made against `base`; the writer chose its id, so a retry is harmless."""
+    """Everything that one commit writes, made against `base`; the writer chose its id, so that a retry finds it."""
 
     id: str
     base: Position
@@ -104,6 +104,4 @@ class CommitRequest:
     merged: Position | None = None
     fresh: frozenset[str] | None = None
     """Ids of the placed parts that the catalog may not have; None: all of them. A merge places what others stored."""
-    is_new: bool = False
-    """It was never sent before."""
     detail: Mapping[str, Any] = field(default_factory=dict)

@@ -35,7 +35,7 @@ def by_slot(ids: np.ndarray) -> dict[int, BitMap]:
 
 
 def united(many: Iterable[Mapping[int, BitMap]]) -> dict[int, BitMap]:
-    """The union of dead rows that several tasks found."""
+    """The union of positions, slot by slot; a slot that only one of them has keeps its bitmap."""
     found: dict[int, BitMap] = {}
     for one in many:
         for slot, positions in one.items():

@@ -1,0 +1,131 @@
+"""A statement's last try has its tables to itself: among threads of one lake, connections and processes."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import anabranch
+from anabranch.lake import Lake
+from tests.faults.conftest import in_a_child
+from tests.stories.telling import one, rows, told
+
+SOON, LATE = 0.3, 30
+needs_forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> dict:
+    """Where a lake is that both databases can hold."""
+    catalog = request.getfixturevalue("fresh_postgres_url") if request.param == "postgresql" else None
+    return {"path_or_url": tmp_path / "busy", "catalog": catalog, "durability": "process"}
+
+
+@pytest.fixture
+def busy(address: dict) -> Iterator[Lake]:
+    with anabranch.connect(**address) as lake:
+        told(lake, "CREATE DATABASE d", "CREATE TABLE d.t (k INT, a INT)", "INSERT INTO d.t VALUES (1, 0)")
+        told(lake, "CREATE TABLE d.k (k INT, a INT, PRIMARY KEY (k))", "INSERT INTO d.k VALUES (1, 0)")
+        yield lake
+
+
+STATEMENTS = ["UPDATE d.t SET a = a + 1", "UPDATE d.k SET a = a + 1", "INSERT INTO d.k VALUES (2, 2)"]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize("who", ["another thread", "another connection"])
+def test_others_wait_for_one_that_is_alone(address: dict, busy: Lake, who: str, statement: str) -> None:
+    session, done = busy._session, threading.Event()
+    tables = [busy.table(name).id for name in ("d.t", "d.k")]
+
+    def run() -> None:
+        other = busy.on("main") if who == "another thread" else anabranch.connect(**address)
+        told(other, statement)
+        done.set()
+        if who == "another connection":
+            other.close()
+
+    thread = threading.Thread(target=run)
+    with session.alone(tables):
+        thread.start()
+        assert not done.wait(SOON)
+        told(busy, statement)  # the statement itself is not in its own way
+    assert done.wait(LATE)
+    thread.join()
+
+
+def test_threads_that_change_one_row_are_all_let_through(busy: Lake) -> None:
+    threads, count = 8, 8
+
+    def work(_: int) -> None:
+        mine = busy.on("main")
+        for _ in range(count):
+            told(mine, "UPDATE d.t SET a = a + 1")
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    assert rows(busy, "d.t") == [(1, threads * count)]
+
+
+def test_two_who_want_the_same_tables_take_them_in_one_order(busy: Lake) -> None:
+    ids = [busy.table(name).id for name in ("d.t", "d.k")]
+    inside, most = [], []
+
+    def work(number: int) -> None:
+        with busy.on("main")._session.alone(ids if number % 2 else reversed(ids)):
+            inside.append(number)
+            most.append(len(inside))
+            inside.remove(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(40), timeout=LATE))
+    assert most == [1] * 40
+
+
+@needs_forks
+def test_a_turn_is_over_for_a_process_forked_meanwhile(lake: Lake) -> None:
+    """The child has the lock's file open, too, and lives on."""
+    catalog, table_id = lake._session.catalog, lake.table("d.t").id
+    reading, writing = os.pipe()
+    with catalog.turn(table_id, alone=False):
+        child = os.fork()
+        if child == 0:
+            os.close(writing)
+            os.read(reading, 1)  # until the parent is done
+            os._exit(0)
+    free = threading.Event()
+
+    def alone() -> None:
+        with catalog.turn(table_id, alone=True):
+            free.set()
+
+    thread = threading.Thread(target=alone)
+    thread.start()
+    try:
+        assert free.wait(5)
+    finally:
+        os.close(writing)
+        os.waitpid(child, 0)
+        thread.join()
+
+
+@needs_forks
+def test_a_child_does_not_give_back_the_turn_of_its_parent(lake: Lake, second: Lake) -> None:
+    catalog, table_id = lake._session.catalog, lake.table("d.one").id
+    told(lake, "INSERT INTO d.one VALUES (1)")
+    turn, done = catalog.turn(table_id, alone=True), threading.Event()
+
+    def run() -> None:
+        told(second, "DELETE FROM d.one")
+        done.set()
+
+    with turn:
+        in_a_child(lambda: turn.__exit__(None, None, None))  # as where it leaves the statement that it was forked in
+        thread = threading.Thread(target=run)
+        thread.start()
+        assert not done.wait(SOON)
+    thread.join()
+    assert one(lake, "d.one") == []
