@@ -547,8 +547,9 @@ class TableMerge:
             return  # A4, A5: what theirs did to rows that ours overwrote is discarded
         both_updated = change.ours_class == change.theirs_class == "update"
         if chosen == "OURS":
-            rejected = [replace(row, write=Write(row.write.id, "rejected")) for row in change.theirs_since]
-            table.rows[origin] = change.ours_record.against(rejected)
+            if change.ours:
+                rejected = [replace(row, write=Write(row.write.id, "rejected")) for row in change.theirs_since]
+                table.rows[origin] = change.ours.against(rejected)
         elif self.detect == "cell" and both_updated and chosen is None:
             table.rows[origin] = change.combined(table, write)
         elif both_updated:

@@ -94,8 +94,8 @@ def with_shared(
     and never showed."""
     parts = {**common.parts, **slots}
     young = frozenset(slot for slot in slots if not any(slot in base.parts for base in bases))
-    versions = [part for part in slots.values() if part.has_origin and part.slot in young]
-    if not versions:
+    versions = [part for part in slots.values() if part.slot in young]
+    if not any(part.has_origin for part in versions):
         return replace(common, parts=parts), Shared(young, _NONE, _NONE)
     ids = np.concatenate([ids_of({part.slot: BitMap(range(part.rows))}) for part in versions])
     found = origins_of(ids, parts, origins)

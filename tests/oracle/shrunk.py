@@ -1,0 +1,238 @@
+"""Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
+
+SHRUNK = {
+    "rows that an overwrite of ours wrote are no inserts: THEIRS leaves them": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH a; INSERT OVERWRITE d.t (k, a, b) VALUES (3, 1, 2); "
+        "INSERT INTO d.t (k, a, b) VALUES (5, 0, 3); USE BRANCH x; UPDATE d.t SET a = 21 WHERE k = 3; "
+        "USE BRANCH a; MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
+    "rows that an overwrite of ours wrote are no inserts: no conflict": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH a; INSERT OVERWRITE d.t (k, a, b) VALUES (3, 1, 2); "
+        "INSERT INTO d.t (k, a, b) VALUES (5, 0, 3); USE BRANCH x; UPDATE d.t SET a = 21 WHERE k = 3; "
+        "USE BRANCH a; MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "a DELETE that theirs reverted does not run on inserts": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); CREATE BRANCH x FROM main; "
+        "USE BRANCH x; INSERT INTO d.t (k, a, b) VALUES (3, 1, 3); USE BRANCH main; "
+        "UPDATE d.t SET a = 22 WHERE k < 3; DELETE FROM d.t WHERE k > 1; REVERT main@5; USE BRANCH x; "
+        "MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
+    "a DELETE that theirs reverted conflicts with nothing": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); CREATE BRANCH x FROM main; "
+        "USE BRANCH x; INSERT INTO d.t (k, a, b) VALUES (3, 1, 3); USE BRANCH main; "
+        "UPDATE d.t SET a = 22 WHERE k < 3; DELETE FROM d.t WHERE k > 1; REVERT main@5; USE BRANCH x; "
+        "MERGE BRANCH main WITH (detect = 'row')"
+    ),
+    "an overwrite that ours has does not run again": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; "
+        "USE BRANCH a; INSERT OVERWRITE d.t (k, a, b) VALUES (2, 1, 3); USE BRANCH x; "
+        "INSERT INTO d.t (k, a, b) VALUES (3, 3, 0); USE BRANCH main; MERGE BRANCH a; MERGE BRANCH x; "
+        "USE BRANCH x; MERGE BRANCH a; USE BRANCH main; INSERT INTO d.t (k, a, b) VALUES (1, 3, 3); "
+        "MERGE BRANCH x"
+    ),
+    "an overwrite that came by two ways runs once": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; "
+        "USE BRANCH a; "
+        "MERGE INTO d.t AS t USING (VALUES (8, 21)) AS s(k, a) ON t.k = s.k "
+        "WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); "
+        "USE BRANCH main; MERGE BRANCH a WITH (detect = 'row'); USE BRANCH x; "
+        "INSERT OVERWRITE d.t (k, a, b) VALUES (3, 3, 0); USE BRANCH a; "
+        "MERGE BRANCH x WITH (detect = 'row'); USE BRANCH x; INSERT INTO d.t (k, a, b) VALUES (5, 2, 1); "
+        "USE BRANCH main; MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'cell'); "
+        "MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'file')"
+    ),
+    "a row kept by RESOLVE, then deleted on theirs: row": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0); "
+        "INSERT INTO d.t (k, a, b) VALUES (4, 1, 1), (5, 1, 1); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH x; DELETE FROM d.t WHERE k = 4; USE BRANCH main; "
+        "RESTORE TABLE d.t TO VERSION 3; USE BRANCH a; UPDATE d.t SET b = 23 WHERE k = 4; "
+        "MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'row'); MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "a row kept by RESOLVE, then deleted on theirs: file": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0); "
+        "INSERT INTO d.t (k, a, b) VALUES (4, 1, 1), (5, 1, 1); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH x; DELETE FROM d.t WHERE k = 4; USE BRANCH main; "
+        "RESTORE TABLE d.t TO VERSION 3; USE BRANCH a; UPDATE d.t SET b = 23 WHERE k = 4; "
+        "MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'row'); MERGE BRANCH x WITH (detect = 'file')"
+    ),
+    "a pick of a merge whose overwrite ours has": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0); "
+        "CREATE BRANCH x FROM main; INSERT OVERWRITE d.t (k, a, b) VALUES (2, 2, 1); USE BRANCH x; "
+        "MERGE BRANCH main WITH (detect = 'row'); USE BRANCH main; "
+        "INSERT INTO d.t (k, a, b) VALUES (5, 3, 1); CHERRY PICK x@4"
+    ),
+    "what theirs truncated after a criss-cross is gone": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); "
+        "INSERT INTO d.t (k, a, b) VALUES (4, 1, 1), (5, 1, 1); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH x; DELETE FROM d.t WHERE k < 3; USE BRANCH main; "
+        "MERGE INTO d.t AS t USING (VALUES (5, 21)) AS s(k, a) ON t.k = s.k "
+        "WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); "
+        "USE BRANCH a; MERGE BRANCH main WITH (detect = 'file'); MERGE BRANCH x WITH (detect = 'file'); "
+        "TRUNCATE TABLE d.t; USE BRANCH main; MERGE BRANCH x RESOLVE USING OURS WITH (detect = 'row'); "
+        "MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "a DELETE reverted twice, with an UPDATE in between": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "DELETE FROM d.t WHERE k = 1; REVERT main@4; UPDATE d.t SET a = 21 WHERE k = 1; REVERT main@4"
+    ),
+    "both brought a dead row back and ours updated it": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "DELETE FROM d.t WHERE k = 1; CREATE BRANCH a FROM main; RESTORE TABLE d.t TO VERSION 3; "
+        "UPDATE d.t SET a = 21 WHERE k = 1; USE BRANCH a; RESTORE TABLE d.t TO VERSION 3; USE BRANCH main; "
+        "MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "both brought a dead row back and updated it": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "DELETE FROM d.t WHERE k = 1; CREATE BRANCH a FROM main; RESTORE TABLE d.t TO VERSION 3; "
+        "UPDATE d.t SET a = 21 WHERE k = 1; USE BRANCH a; RESTORE TABLE d.t TO VERSION 3; "
+        "UPDATE d.t SET a = 22 WHERE k = 1; USE BRANCH main; MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "both brought a dead row back and theirs updated it": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "DELETE FROM d.t WHERE k = 1; CREATE BRANCH a FROM main; RESTORE TABLE d.t TO VERSION 3; "
+        "USE BRANCH a; RESTORE TABLE d.t TO VERSION 3; UPDATE d.t SET a = 22 WHERE k = 1; USE BRANCH main; "
+        "MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "a pick of a RESTORE": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "CREATE BRANCH a FROM main; UPDATE d.t SET a = 21 WHERE k = 1; USE BRANCH a; "
+        "DELETE FROM d.t WHERE k = 1; REVERT a@4; USE BRANCH main; CHERRY PICK a@5"
+    ),
+    "a RESTORE forth again: the statement counts": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "CREATE BRANCH a FROM main; USE BRANCH a; DELETE FROM d.t WHERE k < 2; "
+        "RESTORE TABLE d.t TO VERSION 3; RESTORE TABLE d.t TO VERSION 4; USE BRANCH main; "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 9, 9); MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "REVERT of a RESTORE: the statement counts": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "CREATE BRANCH a FROM main; USE BRANCH a; DELETE FROM d.t WHERE k < 2; "
+        "RESTORE TABLE d.t TO VERSION 3; REVERT a@5; USE BRANCH main; "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 9, 9); MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "a pick of an undone undo brings the statement": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; USE BRANCH a; DELETE FROM d.t WHERE k < 2; "
+        "REVERT a@4; REVERT a@5; USE BRANCH x; CHERRY PICK a@6; USE BRANCH main; "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 9, 9); MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "statements of a table that THEIRS revived": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH y FROM main; DROP TABLE d.t; USE BRANCH a; "
+        "DELETE FROM d.t WHERE k < 2; USE BRANCH main; "
+        "MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH y; "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 9, 9); MERGE BRANCH main WITH (detect = 'row')"
+    ),
+    "NOT NULL against rows that come back by a merge": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, NULL); "
+        "DELETE FROM d.t WHERE k = 2; CREATE BRANCH x FROM main; "
+        "ALTER TABLE d.t ALTER COLUMN a SET NOT NULL; USE BRANCH x; RESTORE TABLE d.t TO VERSION 3; "
+        "USE BRANCH main; MERGE BRANCH x"
+    ),
+    "NOT NULL against rows that come back by REVERT": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, NULL); "
+        "DELETE FROM d.t WHERE k = 2; ALTER TABLE d.t ALTER COLUMN a SET NOT NULL; REVERT main@4"
+    ),
+    "a row that is back where ours has no such part": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0); "
+        "INSERT INTO d.t (k, a) VALUES (2, 5); DELETE FROM d.t WHERE k = 2; CREATE BRANCH x FROM main; "
+        "RESTORE TABLE d.t TO VERSION 3; USE BRANCH x; RESTORE TABLE d.t TO VERSION 4; USE BRANCH main; "
+        "MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "REVERT of a DELETE before a TRUNCATE": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0); "
+        "INSERT INTO d.t (k, a) VALUES (2, 5); DELETE FROM d.t WHERE k = 2; CREATE BRANCH x FROM main; "
+        "TRUNCATE TABLE d.t; USE BRANCH x; RESTORE TABLE d.t TO VERSION 4; USE BRANCH main; "
+        "MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "a statement that speaks of a unified column: THEIRS": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0), (3, 0); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH y FROM main; USE BRANCH a; "
+        "ALTER TABLE d.t ADD COLUMN c INT; UPDATE d.t SET c = 1 WHERE k < 9; USE BRANCH main; "
+        "ALTER TABLE d.t ADD COLUMN c INT; MERGE BRANCH a WITH (detect = 'row'); USE BRANCH y; "
+        "INSERT INTO d.t (k, a) VALUES (4, 1); MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
+    "a statement that speaks of a column dropped since": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0), (3, 0); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH y FROM main; USE BRANCH a; "
+        "ALTER TABLE d.t ADD COLUMN c INT; UPDATE d.t SET c = 1 WHERE k = 1; DELETE FROM d.t WHERE c = 1; "
+        "ALTER TABLE d.t DROP COLUMN c; USE BRANCH y; INSERT INTO d.t (k, a) VALUES (4, 1); "
+        "MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "a statement that speaks of a unified column": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0), (3, 0); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH y FROM main; USE BRANCH a; "
+        "ALTER TABLE d.t ADD COLUMN c INT; UPDATE d.t SET c = 1 WHERE k = 1; DELETE FROM d.t WHERE c = 1; "
+        "USE BRANCH main; ALTER TABLE d.t ADD COLUMN c INT; MERGE BRANCH a WITH (detect = 'row'); "
+        "USE BRANCH y; INSERT INTO d.t (k, a) VALUES (9, 1); MERGE BRANCH main WITH (detect = 'row')"
+    ),
+    "a statement that speaks of a column that both dropped": (
+        "CREATE TABLE d.t (k INT, a INT, c INT); "
+        "INSERT INTO d.t (k, a, c) VALUES (1, 0, 1), (2, 0, 2), (3, 0, 2); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH y FROM main; USE BRANCH a; DELETE FROM d.t WHERE c = 1; "
+        "ALTER TABLE d.t DROP COLUMN c; USE BRANCH y; ALTER TABLE d.t DROP COLUMN c; "
+        "INSERT INTO d.t (k, a) VALUES (4, 1); MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "a picked DELETE that speaks of a column which was never here": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0), (3, 0); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH y FROM main; CREATE BRANCH x FROM main; USE BRANCH a; "
+        "ALTER TABLE d.t ADD COLUMN c INT DEFAULT 7; DELETE FROM d.t WHERE c > 6; USE BRANCH x; "
+        "CHERRY PICK a@5; USE BRANCH y; INSERT INTO d.t (k, a) VALUES (4, 1); "
+        "MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "a condition of theirs on a column that both added": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0), (3, 0); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH y FROM main; USE BRANCH a; "
+        "ALTER TABLE d.t ADD COLUMN c INT; UPDATE d.t SET c = 1 WHERE k = 1; DELETE FROM d.t WHERE c = 1; "
+        "USE BRANCH y; ALTER TABLE d.t ADD COLUMN c INT; INSERT INTO d.t (k, a, c) VALUES (9, 1, 1); "
+        "MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "a pick of a merge back onto what it merged": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (4, 1, 1), (5, 1, 1); "
+        "CREATE BRANCH a FROM main; USE BRANCH a; UPDATE d.t SET a = 22 WHERE k = 5; "
+        "UPDATE d.t SET a = 25 WHERE a = 1; USE BRANCH main; "
+        "INSERT OVERWRITE d.t (k, a, b) VALUES (4, 3, 3); "
+        "MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'file'); USE BRANCH a; CHERRY PICK main@5"
+    ),
+    "REVERT of a merge that truncated": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH x; TRUNCATE TABLE d.t; USE BRANCH a; "
+        "UPDATE d.t SET a = 21 WHERE k = 2; MERGE BRANCH x WITH (detect = 'file'); REVERT a@5"
+    ),
+    "rows that a merge brings again are all there": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); "
+        "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; TRUNCATE TABLE d.t; USE BRANCH x; UPDATE d.t SET b = 21 WHERE b = 0; "
+        "USE BRANCH a; MERGE BRANCH main@4 RESOLVE USING OURS WITH (detect = 'file'); USE BRANCH x; "
+        "MERGE BRANCH a WITH (detect = 'row'); USE BRANCH a; RESTORE BRANCH TO VERSION 3; USE BRANCH x; "
+        "MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "a pick of a merge that had what ours has, and ours went on": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); "
+        "CREATE BRANCH a FROM main; USE BRANCH a; INSERT INTO d.t (k, a) VALUES (3, 2); "
+        "UPDATE d.t SET a = 3 WHERE k < 7; USE BRANCH main; MERGE BRANCH a WITH (detect = 'cell'); "
+        "USE BRANCH a; UPDATE d.t SET b = 18 WHERE k > 1; CHERRY PICK main@4"
+    ),
+    "theirs went back behind one of two bases": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH a; INSERT INTO d.t (k, a) VALUES (3, 0); USE BRANCH main; "
+        "INSERT INTO d.t (k, a) VALUES (1, 2); USE BRANCH x; MERGE BRANCH main; USE BRANCH main; "
+        "MERGE BRANCH a; USE BRANCH x; MERGE BRANCH a; USE BRANCH main; RESTORE TABLE d.t TO VERSION 3; "
+        "USE BRANCH x; MERGE BRANCH main WITH (detect = 'cell')"
+    ),
+    "a statement that RESOLVE rejected runs on nothing later": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH x; DELETE FROM d.t WHERE a = 0; USE BRANCH main; "
+        "UPDATE d.t SET a = 3 WHERE k < 7; USE BRANCH a; INSERT INTO d.t (k, a) VALUES (6, 2); USE BRANCH x; "
+        "MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'cell'); USE BRANCH a; "
+        "MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
+}
