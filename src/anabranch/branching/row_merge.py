@@ -34,9 +34,13 @@ from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Operation, TableDelta
 from anabranch.model.words import counted
-from anabranch.storage.row_ids import by_slot, united
+from anabranch.storage.row_ids import by_slot, united, without
 
 Detect = Literal["file", "row", "cell"]
+
+
+Changed = Mapping[str, Positions]
+"""`delete` and `update` -> rows of the base."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class RowMerge:
     replay: Replay
     contest: Contest
     conflicts: tuple[ConflictRecord, ...] = ()
-    changed: Positions = field(default_factory=dict)
+    changed: Changed = field(default_factory=dict)
     meets_inserts: bool = False
     news: bool = False
     """Theirs has a row, or lacks one, that ours has not or has: contest, updates and `born` not counted."""
@@ -148,7 +152,7 @@ def merge_rows(
         conflicts = [*_same_files(table, shared.in_base(mine), in_base), *_inserts(table, meets, in_base, new)]
     news, alone = _news(replay, ours, theirs, contest, other, detect, origins)
     counted = {cause: other.get(cause, {}) for cause in ("delete", "update")}
-    changed = united((shared.without_young(counted) if detect == "file" else counted).values())
+    changed = shared.without_young(counted) if detect == "file" else counted
     born = _Born(theirs, origins, replay, contest)
     return RowMerge(replay, contest, tuple(conflicts), changed, bool(meets), news, alone, born.any)
 
@@ -261,10 +265,7 @@ def _risen(ours: Side, theirs: Side, origins: Origins, detect: Detect, replay: R
 
 
 def _without(gone: Mapping[str, Positions], alike: Positions) -> dict[str, dict[int, BitMap]]:
-    return {
-        cause: {slot: left for slot, rows in slots.items() if (left := rows - alike[slot] if slot in alike else rows)}
-        for cause, slots in gone.items()
-    }
+    return {cause: without(slots, alike) for cause, slots in gone.items()}
 
 
 def _among(ids: np.ndarray, rows: Positions) -> np.ndarray:

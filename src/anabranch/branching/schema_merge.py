@@ -56,7 +56,7 @@ def merge_schemas(
 ) -> SchemaMerge:
     """`aliases`: every pair that a merge in either side's history unified. The result has the id of the side that it
     equals, else UNNUMBERED. `resolve` settles types that do not fit; names, key and partition spec it cannot."""
-    if _alike(ours, theirs) or (bases and all(_alike(base, theirs) for base in bases)):
+    if alike(ours, theirs) or (bases and all(alike(base, theirs) for base in bases)):
         return SchemaMerge(ours)
     merge = _Merge(table, aliases, resolve)
     columns = merge.members([base.columns for base in bases], ours.columns, theirs.columns, _Scope())
@@ -71,8 +71,8 @@ def merge_schemas(
     if len(partition) == len(columns):
         merge.refuse("empty", _labels(ours.columns), _labels(theirs.columns), None, ())
     schema = Schema(UNNUMBERED, columns, key, partition)
-    schema = next((side for side in (ours, theirs) if _alike(side, schema)), schema)
-    changed = not _alike(schema, ours)
+    schema = next((side for side in (ours, theirs) if alike(side, schema)), schema)
+    changed = not alike(schema, ours)
     return SchemaMerge(schema, tuple(merge.conflicts), changed, merge.new_aliases, merge.set_aside)
 
 
@@ -399,9 +399,27 @@ def _comparable(ours: DataType, theirs: DataType) -> bool:
     return mine == other
 
 
-def _alike(one: Schema, other: Schema) -> bool:
+def alike(one: Schema, other: Schema) -> bool:
     """The same schema, whatever its id."""
     return replace(one, id=other.id) == other
+
+
+def shown_alike(one: Schema, other: Schema) -> bool:
+    """The same to users: columns may go by other names in files, if they are known for one and the same."""
+
+    def shown(schema: Schema) -> list[Column]:
+        return [replace(column, physical="", aliases=()) for column in schema.columns]
+
+    def places(schema: Schema, names: tuple[str, ...]) -> list[int]:
+        return [place for place, column in enumerate(schema.columns) if column.physical in names]
+
+    pairs = zip(one.columns, other.columns, strict=False)
+    return (
+        shown(one) == shown(other)
+        and all(set(_names(mine)) & set(_names(its)) for mine, its in pairs)
+        and places(one, one.primary_key) == places(other, other.primary_key)
+        and places(one, one.partitioned_by) == places(other, other.partitioned_by)
+    )
 
 
 def _names(column: Column) -> tuple[str, ...]:

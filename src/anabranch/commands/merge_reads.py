@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import wraps
 from typing import Any, TypeVar
 
+from anabranch.branching.base import reached
 from anabranch.catalog import Catalog
 from anabranch.commands.merge_plan import Positions
 from anabranch.model.history import Commit, Position, shared_version
@@ -48,8 +49,8 @@ class History:
 
     @once
     def shared(self, head: Position) -> int:
-        """The last version up to which a head and all bases are the same history."""
-        return min([self._shared_with(head, base) for base in self.at.bases])
+        """The last version up to which all bases have what a head's own history has."""
+        return min([self._had_by(base, head) for base in self.at.bases])
 
     def reached(self, head: Position) -> list[int]:
         """The versions of the bases that lie on a head's own history."""
@@ -75,8 +76,8 @@ class History:
 
     @once
     def _apart(self, side: Position) -> list[Changes]:
-        """What a side and the bases each did since the last version that they share."""
-        of_bases = [self._since(base, self._shared_with(side, base)) for base in self.at.bases]
+        """What a side and the bases each did that the other has not."""
+        of_bases = [self._since(base, self._had_by(side, base)) for base in self.at.bases]
         return [self.changes(side), *of_bases]
 
     def batches(self, table_ids: Sequence[str]) -> Iterator[Batch]:
@@ -87,7 +88,17 @@ class History:
             yield Batch(self, table_ids[start : start + BATCH], moved)
 
     def _shared_with(self, head: Position, base: Position) -> int:
+        """The last version up to which both are the same history."""
         return shared_version(self.catalog.lineage(head), self.catalog.lineage(base))
+
+    def _had_by(self, one: Position, other: Position) -> int:
+        """The last version up to which `one` has what the other's own history has: shared, or merged since. (A merge
+        into one of several bases says nothing of the others.)"""
+        shared = self._shared_with(other, one)
+        if len(self.at.bases) > 1 or shared >= min(one.version, other.version):
+            return shared
+        reach = reached(one, self.catalog.origin, self.catalog.merges())
+        return max(shared, min(other.version, reach.get(other.branch_id, -1)))
 
     def _since(self, head: Position, after: int) -> dict[str, list[tuple[Commit, Change]]]:
         found: dict[str, list[tuple[Commit, Change]]] = {}

@@ -19,13 +19,14 @@ from pyroaring import BitMap
 from sqlglot import exp
 
 from anabranch.branching.base import reached
+from anabranch.branching.row_merge import Changed
 from anabranch.branching.rows import Positions, ids_of, origins_of
 from anabranch.execution.predicate import Predicate
 from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.part import POSITION_BITS
 from anabranch.model.records import Change, TableDelta
 from anabranch.model.schema import Schema
-from anabranch.storage.row_ids import united
+from anabranch.storage.row_ids import united, without
 
 if TYPE_CHECKING:
     from anabranch.commands.table_sides import TableSides
@@ -59,22 +60,26 @@ class Statements:
         self.sides, self.catalog, self.id, self.at = sides, sides.catalog, sides.id, sides.at
         self.changes, self.deltas = sides.changes(sides.at.theirs), sides.deltas(sides.at.theirs)
 
-    def standing(self, changed: np.ndarray) -> list[Statement]:
-        """`changed`: the base rows that theirs deleted or updated."""
+    def standing(self, changed: Changed) -> list[Statement]:
+        """`changed`: the base rows that theirs deleted or updated. A DELETE of a row that is there was overruled."""
         sides = self.sides
-        origins = origins_of(changed, sides.base_state.parts, sides.origins)
+        deleted, updated = (ids_of(changed.get(cause, {})) for cause in ("delete", "update"))
+        reach = {"delete": deleted, "update": np.concatenate([deleted, updated])}
+        origins = {kind: origins_of(ids, sides.base_state.parts, sides.origins) for kind, ids in reach.items()}
         before = sides.base_state.dead  # which both sides have alike
         found: dict[tuple[Position, str], Statement] = {}
         for ran in self._own():
-            ids = ids_of({slot: rows - before[slot] if slot in before else rows for slot, rows in ran.own.items()})
-            rows = changed[np.isin(origins, self._origins(ids, ran.at))]
+            kind = ran.change.operation
+            ids = self._origins(ids_of(without(ran.own, before)), ran.at)
+            rows = reach[kind][np.isin(origins[kind], ids)]
             if len(rows):
-                known = found.get((ran.at, ran.change.operation))
-                rows = rows if known is None else np.union1d(known.rows, rows)
-                found[ran.at, ran.change.operation] = Statement(ran.at, ran.change, rows)
+                known = found.get((ran.at, kind))
+                found[ran.at, kind] = Statement(
+                    ran.at, ran.change, rows if known is None else np.union1d(known.rows, rows)
+                )
         return list(found.values())
 
-    def brought(self, changed: np.ndarray, *, all_taken: bool) -> list[Segment]:
+    def brought(self, changed: Changed, *, all_taken: bool) -> list[Segment]:
         """Where they are, for the commit that brings them. All stand that theirs had, where it never went back and
         every change of its is taken."""
         if self._went_back or not all_taken:
@@ -93,15 +98,15 @@ class Statements:
         back: dict[int, BitMap] = {}  # rows that came back
         for statements, deltas in self._events():
             went_back = united(delta.killed for delta in deltas if delta.cause == "restore")
-            back = _without(back, went_back)
+            back = without(back, went_back)
             for at, change, killed in statements:
                 for ran in found if _meet(killed, back) else ():
-                    ran.own = _without(ran.own, _meet(killed, back))
-                back = _without(back, killed)
+                    ran.own = without(ran.own, _meet(killed, back))
+                back = without(back, killed)
                 found.append(_Ran(at, change, dict(killed)))
             back = united([back, *(delta.revived for delta in deltas)])
         for ran in found:
-            ran.own = _without(ran.own, back)
+            ran.own = without(ran.own, back)
         return found
 
     def _events(self) -> Iterator[tuple[list[tuple[Position, Change, Positions]], list[TableDelta]]]:
@@ -238,7 +243,3 @@ def _by_version(deltas: Iterable[TableDelta]) -> dict[int, list[TableDelta]]:
 
 def _meet(one: Positions, other: Positions) -> dict[int, BitMap]:
     return {slot: rows for slot in one.keys() & other.keys() if (rows := one[slot] & other[slot])}
-
-
-def _without(rows: Positions, others: Positions) -> dict[int, BitMap]:
-    return {slot: left for slot in rows if (left := rows[slot] - others[slot] if slot in others else rows[slot])}

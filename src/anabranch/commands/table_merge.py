@@ -17,9 +17,9 @@ import pyarrow as pa
 from anabranch.branching.criss_cross import disputed, left_standing, overwritten
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
-from anabranch.branching.row_merge import Contest, Detect, Replay, merge_rows
+from anabranch.branching.row_merge import Changed, Contest, Detect, Replay, merge_rows
 from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of, visible
-from anabranch.branching.schema_merge import merge_schemas
+from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json
 from anabranch.branching.settle import Settled, chosen, same_rows, settle
@@ -40,7 +40,7 @@ from anabranch.model.part import Part
 from anabranch.model.records import PartitionRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.options import option
-from anabranch.storage.row_ids import united
+from anabranch.storage.row_ids import by_slot, united, without
 
 
 class TableMerger(TableSides):
@@ -96,6 +96,8 @@ class TableMerger(TableSides):
         check_engine(self, made)
         self._merge_partitions(made)
         self._merge_rows(made)
+        if not made.news and all(operation == "column" for operation, _ in made.operations):
+            made.operations.clear()  # columns go by other names in files, and nobody sees it
         return made
 
     def _is_news(self, *, rows_changed: bool) -> bool:
@@ -147,7 +149,7 @@ class TableMerger(TableSides):
         else:
             made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
             gone = {} if is_new else settled_classes(self.other, self.origins).gone
-            brought = self._brought(united(gone.get(cause, {}) for cause in ("delete", "update")))
+            brought = self._brought({cause: gone.get(cause, {}) for cause in ("delete", "update")})
             made.operations += [("delete", {BROUGHT: brought})] if brought else []
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
         self.hide_schemas(made)
@@ -160,11 +162,11 @@ class TableMerger(TableSides):
         assert made.record is not None
         ours, theirs = self.schema(self.ours), self.schema(self.theirs)
         bases = [self.schema(base) for base in self.bases if base is not None]
-        if bases and all(base.id == theirs.id for base in bases):
+        if bases and all(base.id == theirs.id or alike(base, theirs) for base in bases):
             made.schema = ours
             return
         if self._ours_is_base:  # theirs' schema as it is, also where a REVERT undoes a widening
-            made.schema, made.news = theirs, True
+            made.schema, made.news = theirs, not shown_alike(ours, theirs)
             made.record = replace(made.record, schema_id=theirs.id)
             made.operations.append(("column", {}))
             return
@@ -222,7 +224,7 @@ class TableMerger(TableSides):
         replay = merged.replay
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
-            Inserts(self, made, replay).meet(Statements(self).standing(ids_of(merged.changed)), resolution)
+            Inserts(self, made, replay).meet(Statements(self).standing(merged.changed), resolution)
         made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
         made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
         made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
@@ -244,7 +246,7 @@ class TableMerger(TableSides):
         made.news |= bool(made.conflicts)
         self.name_operations(made, merged.changed)
 
-    def name_operations(self, made: TableMerge, changed: Positions) -> None:
+    def name_operations(self, made: TableMerge, changed: Changed) -> None:
         """What the merge did to rows, for later merges; and to columns, if only new aliases changed them. `changed`:
         rows that theirs deleted or updated."""
         if made.new_schema and not made.is_empty:
@@ -262,13 +264,13 @@ class TableMerger(TableSides):
             each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
 
-    def _brought(self, changed: Positions) -> list[Segment]:
+    def _brought(self, changed: Changed) -> list[Segment]:
         """The statements that stand where theirs' changes of these rows are taken."""
-        if not changed:
+        if not any(changed.values()):
             return []
-        if not len(self._rejected):
-            return Statements(self).brought(ids_of(changed), all_taken=True)
-        return Statements(self).brought(np.setdiff1d(ids_of(changed), self._rejected), all_taken=False)
+        rejected = by_slot(self._rejected)
+        taken = {cause: without(rows, rejected) for cause, rows in changed.items()} if rejected else changed
+        return Statements(self).brought(taken, all_taken=not rejected)
 
     def name_aliases(self, made: TableMerge, replay: Replay) -> None:
         """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""

@@ -97,7 +97,16 @@ class TableSides:
         if self.ours is None or self.ours.dropped or not self.ours_moved:
             return {}
         ours, theirs = placed_since(self.deltas(self.at.ours)), placed_since(self.deltas(self.at.theirs))
-        return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
+        base = self._true_base.parts
+        found = {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
+        older = {s: part for s, part in self.state(self.at.theirs).parts.items() if s not in base and s not in theirs}
+        return {**self._had_before(older), **found} if older else found
+
+    def _had_before(self, slots: Mapping[int, Part]) -> dict[int, Part]:
+        """Those that ours had where it and the bases parted: a REVERT of what another branch did goes back to them."""
+        parted = Position(self.at.ours.branch_id, self.reads.history.shared(self.at.ours))
+        had = self.catalog.state(parted, self.id).parts
+        return {slot: part for slot, part in slots.items() if slot in had}
 
     @cached_property
     def _with_born(self) -> tuple[TableState, Shared]:

@@ -43,6 +43,10 @@ def united(many: Iterable[Mapping[int, BitMap]]) -> dict[int, BitMap]:
     return found
 
 
+def without(rows: Mapping[int, BitMap], others: Mapping[int, BitMap]) -> dict[int, BitMap]:
+    return {slot: left for slot in rows if (left := rows[slot] - others[slot] if slot in others else rows[slot])}
+
+
 def kept(dead: BitMap | None, first: int, rows: int) -> np.ndarray | None:
     """Which of the rows from `first` on are alive; None: all of them."""
     if not dead:
