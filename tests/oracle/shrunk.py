@@ -235,4 +235,25 @@ SHRUNK = {
         "MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'cell'); USE BRANCH a; "
         "MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'cell')"
     ),
+    "REVERT of another branch's REVERT, and ours has truncated": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 0); CREATE BRANCH dev FROM main; "
+        "INSERT INTO d.t (k, a) VALUES (0, NULL); USE BRANCH dev; REVERT main@3; USE BRANCH main; TRUNCATE TABLE d.t; "
+        "REVERT dev@4"
+    ),
+    "a DELETE that RESOLVE overruled conflicts with nothing": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH a; DELETE FROM d.t WHERE k < 4; USE BRANCH x; "
+        "UPDATE d.t SET a = 2 WHERE a = 0; USE BRANCH a; MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'row'); "
+        "USE BRANCH main; INSERT INTO d.t (k, a) VALUES (1, 3); MERGE BRANCH a WITH (detect = 'cell')"
+    ),
+    "a column added and dropped is nothing": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH a FROM main; USE BRANCH a; "
+        "ALTER TABLE d.t ADD COLUMN c INT; ALTER TABLE d.t DROP COLUMN c; USE BRANCH main; MERGE BRANCH a"
+    ),
+    "a column added on both sides, merged there and back": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH a; ALTER TABLE d.t ADD COLUMN c BIGINT; "
+        "INSERT INTO d.t (k, c) VALUES (1, 3); USE BRANCH x; ALTER TABLE d.t ADD COLUMN c INT; MERGE BRANCH a; "
+        "USE BRANCH a; MERGE BRANCH x; INSERT INTO d.t (k, c) VALUES (2, 4); USE BRANCH x; MERGE BRANCH a"
+    ),
 }

@@ -81,15 +81,15 @@ class TableMerger(TableSides):
         )
         made.conflicts += merged.conflicts
         made.record = merged.record
-        made.news = bool(merged.changes) or merged.settled or self._is_news(rows_changed=rows_changed)
         made.operations += [(operation, {}) for operation in merged.changes]
-        if merged.conflicts or merged.record is None or merged.record.dropped:
-            return made
-        if merged.changes and merged.changes[0] in ("create", "restore"):
-            self._take_over(made)
-            return made
-        if not rows_changed:
-            check_engine(self, made)
+        gone = merged.conflicts or merged.record is None or merged.record.dropped
+        new = merged.changes and merged.changes[0] in ("create", "restore")
+        if gone or new or not rows_changed:
+            made.news = bool(merged.changes) or merged.settled or self._is_news(rows_changed=rows_changed)
+            if new and not gone:
+                self._take_over(made)
+            elif not gone:
+                check_engine(self, made)
             return made
         made.news = merged.settled
         self._merge_schema(made)
