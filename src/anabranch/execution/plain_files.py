@@ -48,6 +48,7 @@ _SAME = {
     types.BINARY,
 }
 _UNIT = 1 << 20
+_MOST_FILES = 1024  # whose footers are looked at
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def plain_files(frame: DataFrame, incoming: Sequence[DataType | None]) -> PlainF
     if columns is None or list(columns) != frame.columns:
         return None
     places = [urlsplit(url) for url in frame.inputFiles()]
-    if any(place.scheme != "file" or place.netloc for place in places):
+    if len(places) > _MOST_FILES or any(place.scheme != "file" or place.netloc for place in places):
         return None
     wanted = {name: to_arrow(type_) for name, type_ in zip(columns, incoming, strict=True) if type_ is not None}
     units = []

@@ -60,23 +60,20 @@ def load_plain(
     files: PlainFiles, to: Destination, shape: Shape, spec: EngineSpec, reserve: Reserve
 ) -> list[Part] | None:
     """The rows of the files as parts of one run, all or none; None: they are better loaded in another way."""
-    width = _width(files)
-    ranges = ceil(max(files.rows / _RANGE_ROWS, files.rows * width / _RANGE_BYTES))
-    if ranges > _MOST_RANGES:
-        return None
     workers = min(_AT_ONCE, os.cpu_count() or 1)
-    load = _Load(files, to, shape, spec, max(_LEAST_BATCH, min(_BATCH_ROWS, int(_BATCH_BYTES / width))))
     try:
+        width = _width(files)
+        ranges = ceil(max(files.rows / _RANGE_ROWS, files.rows * width / _RANGE_BYTES))
+        if ranges > _MOST_RANGES:
+            return None
+        load = _Load(files, to, shape, spec, max(_LEAST_BATCH, min(_BATCH_ROWS, int(_BATCH_BYTES / width))))
+        bounds = load.bounds(ranges, workers)
         with _folder(to) as folder:
-            try:
-                bounds = load.bounds(ranges, workers)
-                with _pool(workers + 1) as each:  # one more than cores: units are few and not alike
-                    spilled = list(each(lambda unit: load.spilled(folder, *unit), list(enumerate(files.units))))
-            except (OSError, pa.ArrowException):
-                return None  # a file that is gone or broken is Spark's to tell, or to pass over
+            with _pool(workers + 1) as each:  # one more than cores: units are few and not alike
+                spilled = list(each(lambda unit: load.spilled(folder, *unit), enumerate(files.units)))
             return load.written(spilled, len(bounds) + 1, workers, reserve)
-    except _Skewed:
-        return None
+    except (_Skewed, OSError, pa.ArrowException):
+        return None  # a file that is gone or broken is Spark's to tell, or to pass over
 
 
 def suits(files: PlainFiles, shape: Shape, spec: EngineSpec) -> bool:
