@@ -1,6 +1,7 @@
 """Spark jobs that write keyed tables: rows come together by key ranges, sorted, and become parts that do not overlap.
 
-Where Spark's own Parquet writer can write them it does, and only the key columns are read back: for their bounds, and
+Rows that just stand in local Parquet files are not brought into the JVM at all (plain_load.py). Of the others, where
+Spark's own Parquet writer can write them it does, and only the key columns are read back: for their bounds, and
 for keys that came several times, whose parts are then written anew with one row a key. Else kernels reduce and write
 the rows of each task, window by window.
 """
@@ -19,6 +20,8 @@ from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, s
 from anabranch.execution.estimates import planned
 from anabranch.execution.file_columns import checked_cast, file_frame, why_kernel
 from anabranch.execution.keyed_writer import by_physical, keys_in, sorted_rows, with_marks, write_keyed
+from anabranch.execution.plain_files import PlainFiles, plain_files
+from anabranch.execution.plain_load import load_plain, suits
 from anabranch.execution.shape import Shape
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
 from anabranch.execution.spark_parquet import unlike, write_parquet
@@ -62,6 +65,9 @@ def upsert_frame(
     incoming = [type_ for _, type_ in from_spark(frame.schema, lenient=True)]
     plain = shape.kind is None and spec.rowkind is None and mark is None
     if plain and why_kernel(to.files, shape, incoming) is None:
+        files = _read_here(frame, incoming, shape, spec)
+        if files is not None and (loaded := load_plain(files, to, shape, spec, reserve)) is not None:
+            return Report(loaded, rows=files.rows)
         columns = file_frame(frame, shape, incoming)
         plan = planned(columns)
         with ThreadPoolExecutor(1) as pool:
@@ -72,6 +78,21 @@ def upsert_frame(
         return Report(_checked(to, shape.table, parts, spec, next_slot), rows=rows)
     gathered, tasks = _by_key(frame, shape, spec, incoming)
     return run_job(gathered, to, reserve, tasks, lambda slots: _Task(to, shape, spec, slots, mark).__call__)
+
+
+def is_read_here(frame: DataFrame, to: Destination, shape: Shape, spec: EngineSpec) -> bool:
+    """Whether the frame is Parquet files that need no Spark to be loaded, unless their keys turn out to be few."""
+    incoming = [type_ for _, type_ in from_spark(frame.schema, lenient=True)]
+    if shape.kind is not None or spec.rowkind is not None or why_kernel(to.files, shape, incoming) is not None:
+        return False
+    return _read_here(frame, incoming, shape, spec) is not None
+
+
+def _read_here(
+    frame: DataFrame, incoming: Sequence[DataType | None], shape: Shape, spec: EngineSpec
+) -> PlainFiles | None:
+    files = plain_files(frame, incoming)
+    return files if files is not None and suits(files, shape, spec) else None
 
 
 # --- written by Spark -------------------------------------------------------------------------------------------------

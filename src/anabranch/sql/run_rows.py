@@ -85,13 +85,17 @@ def _shape(session: Session, table: OpenTable, statement: s.Insert, frame: Any, 
 def explained_writer(session: Session, statement: s.Insert, frame: Any) -> tuple[str, str]:
     """The table that an INSERT of the frame writes, and which writer its rows take."""
     from anabranch.execution.assignable import assignable
+    from anabranch.execution.spark_keyed import is_read_here
     from anabranch.execution.spark_writer import why_kernel_writes
 
     session, table = writable(session, statement.name)
     shape = _shape(session, table, statement, frame, _fixed(session, table, statement))
     if table.schema.primary_key and is_small(frame, session.shared.limits.local_insert):
         return table.name, "this process: Spark takes the rows to be few"
-    why = why_kernel_writes(assignable(frame, shape), session.destination(table), shape)
+    to, frame = session.destination(table), assignable(frame, shape)
+    if table.schema.primary_key and is_read_here(frame, to, shape, table.engine):
+        return table.name, "this process: the rows stand in Parquet files"
+    why = why_kernel_writes(frame, to, shape)
     return table.name, "Spark's own writer" if why is None else f"kernels: {why}"
 
 
