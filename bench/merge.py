@@ -26,13 +26,10 @@ STRIDE = 7919  # a prime
 
 def run(context: Context) -> Iterator[Line]:
     sizes = [context.rows // 10, context.rows]
-    found = {}
-    for rows in sizes:
-        folder = context.folder(f"merge-{rows}")
-        context.say(f"merging in {rows:,} rows")
-        found[rows] = child("merge", "rows", folder, rows)
-    small, large = (found[rows] for rows in sizes)
-    how = f"median of {REPEAT}, with fsync, no JVM"
+    context.say(f"merging in {sizes[0]:,} and {sizes[1]:,} rows")
+    found = child("merge", "rows", context.folder("merge-rows"), context.rows)
+    small, large = found["small"], found["large"]
+    how = f"median of {REPEAT}, both sizes in turns, with fsync, no JVM"
     for mode, what, limit in (
         ("file", "1,000 rows inserted on theirs, 1,000 updated on ours", 50.0),
         ("row", "1,000 rows updated on each side, in the same parts", 150.0),
@@ -86,29 +83,38 @@ def fill(lake: Any, rows: int, columns: str = "id a b") -> None:
         table.write(pa.table({name: ids if name == "id" else ids * STRIDE % rows for name in names}))
 
 
-def measure_rows(folder: Path, rows: int) -> dict[str, float]:
+def measure_rows(folder: Path, rows: int) -> dict[str, dict[str, float]]:
+    """A tenth of the rows and all of them, in turns."""
     import anabranch
 
-    lake = anabranch.connect(folder)
-    fill(lake, rows)
-    times: dict[str, list[float]] = {}
+    sizes = {"small": rows // 10, "large": rows}
+    lakes = {size: anabranch.connect(folder / size) for size in sizes}
+    times: dict[str, dict[str, list[float]]] = {size: {} for size in sizes}
+    for size, lake in lakes.items():
+        fill(lake, sizes[size])
     for number in range(REPEAT):
         for mode in ("file", "row", "cell"):
-            ours, theirs = lake.create_branch(f"{mode}-o{number}"), lake.create_branch(f"{mode}-t{number}")
-            if mode == "file":
-                new = np.arange(rows, rows + CHANGED)
-                theirs.table("d.t").write(pa.table({"id": new, "a": new, "b": new}))
-                ours.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
-            else:
-                theirs.table("d.t").update({"a": "a + 1"}, f"id < {2 * CHANGED} AND id % 2 = 0")
-                ours.table("d.t").update({"b": "b + 1"}, f"id < {2 * CHANGED} AND id % 2 = 1")
-            _timed(times, f"{mode} dry", lambda o=ours, t=theirs, m=mode: o.merge(t.branch, detect=m, dry_run=True))
-            _timed(times, mode, lambda o=ours, t=theirs, m=mode: o.merge(t.branch, detect=m))
-        changed = lake.create_branch(f"diff-{number}")
-        changed.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
-        _timed(times, "diff", lambda b=changed: lake.diff("main", b.branch, table="d.t"))
+            for size, lake in lakes.items():
+                _measure_merge(lake, sizes[size], mode, number, times[size])
+        for size, lake in lakes.items():
+            changed = lake.create_branch(f"diff-{number}")
+            changed.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
+            _timed(times[size], "diff", lambda b=changed, on=lake: on.diff("main", b.branch, table="d.t"))
     assert_no_spark()
-    return {name: 1000 * median(found) for name, found in times.items()}
+    return {size: {name: 1000 * median(each) for name, each in found.items()} for size, found in times.items()}
+
+
+def _measure_merge(lake: Any, rows: int, mode: str, number: int, times: dict[str, list[float]]) -> None:
+    ours, theirs = lake.create_branch(f"{mode}-o{number}"), lake.create_branch(f"{mode}-t{number}")
+    if mode == "file":
+        new = np.arange(rows, rows + CHANGED)
+        theirs.table("d.t").write(pa.table({"id": new, "a": new, "b": new}))
+        ours.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
+    else:
+        theirs.table("d.t").update({"a": "a + 1"}, f"id < {2 * CHANGED} AND id % 2 = 0")
+        ours.table("d.t").update({"b": "b + 1"}, f"id < {2 * CHANGED} AND id % 2 = 1")
+    _timed(times, f"{mode} dry", lambda: ours.merge(theirs.branch, detect=mode, dry_run=True))
+    _timed(times, mode, lambda: ours.merge(theirs.branch, detect=mode))
 
 
 def measure_scattered(folder: Path, rows: int) -> dict[str, float]:

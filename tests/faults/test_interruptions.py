@@ -30,6 +30,7 @@ from pkgutil import resolve_name
 import pyarrow as pa
 import anabranch
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for what they run in the background
 path, point, after, statement = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 owner, _, name = point.rpartition(".")
 module, _, cls = owner.rpartition(".")
