@@ -19,7 +19,7 @@ from typing import Any
 
 from measure import HERE, Line, assert_no_spark, child_command, timed
 
-WARM_UP, REPEAT, CHANGED = 5, 15, 1_000
+WARM_UP, REPEAT, CHANGED = 5, 41, 1_000
 VENV = HERE / "data" / "doltlite-venv"
 LAYOUTS = ("side by side", "scattered")
 

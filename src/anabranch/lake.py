@@ -216,20 +216,24 @@ class Lake:
         shall be after the merge, or with `_kind` = '-D' for a row that shall be gone. Tables with resolutions are
         compared by row.
         """
-        from anabranch.commands.asked import side_of, tables_of, wishes
+        from anabranch.commands import asked
         from anabranch.commands.merge_branch import merge_branch
-        from anabranch.commands.resolutions import Given
-        from anabranch.sql.declare import table_parts
 
         if not isinstance(theirs, str):
             raise Refused(f"{theirs!r} names no branch: write its name, a tag, or 'branch@version'.")
-        on = self if into is None else self.on(into)
-        sides = {
-            table_parts(name): side_of(f"resolve of {name}", side) for name, side in (resolve_tables or {}).items()
-        }
-        rows = {table_parts(name): Given.of(name, data) for name, data in (resolutions or {}).items()}
-        tables, given = tables_of(on._session, theirs, sides), tables_of(on._session, theirs, rows)
-        return merge_branch(on._session, theirs, wishes(detect, resolve, tables, given), dry_run=dry_run)
+        session = (self if into is None else self.on(into))._session
+        tables: dict[str, Any] = {}
+        rows: dict[str, Any] = {}
+        if resolve_tables or resolutions:
+            from anabranch.commands.resolutions import Given
+            from anabranch.sql.declare import table_parts
+
+            sides = {
+                table_parts(name): asked.side_of(f"resolve of {name}", s) for name, s in (resolve_tables or {}).items()
+            }
+            given = {table_parts(name): Given.of(name, data) for name, data in (resolutions or {}).items()}
+            tables, rows = asked.tables_of(session, theirs, sides), asked.tables_of(session, theirs, given)
+        return merge_branch(session, theirs, asked.wishes(detect, resolve, tables, rows), dry_run=dry_run)
 
     def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> list[ConflictRecord]:
         """Every conflict that a merge would meet; none if it would pass."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from anabranch.catalog.rows import Rows
 from anabranch.catalog.tables import change
@@ -29,13 +30,18 @@ def remembered(commit: Commit, request: CommitRequest, rows: Rows) -> Made | Non
     if sum(_entries(delta) for delta in request.deltas) > _ENTRIES:
         return None
     written = next(found for table, found in rows.events if table is change)
-    changes = (Change(row["kind"], row["object_id"], row["operation"], json.loads(row["detail"])) for row in written)
+    changes = [Change(row["kind"], row["object_id"], row["operation"], _decoded(row["detail"])) for row in written]
     deltas = sorted((delta for delta in request.deltas if not delta.is_empty), key=lambda delta: delta.cause)
     return Made(
-        replace(commit, detail=json.loads(rows.commit["detail"])),
+        replace(commit, detail=json.loads(rows.commit["detail"])) if commit.detail else commit,
         tuple(changes),
         tuple(_as_read(delta, commit.version) for delta in deltas),
     )
+
+
+def _decoded(detail: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(detail) if detail != "{}" else {}
+    return found
 
 
 def _entries(delta: TableDelta) -> int:

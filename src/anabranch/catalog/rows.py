@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -265,5 +265,8 @@ def _rewrite_parts(made: Rewrite) -> Iterator[Values]:
         }  # fmt: skip
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return _encode(value) if value else "{}"

@@ -87,7 +87,9 @@ def with_new(part: Part, rows: int) -> Part:
 
 def _noted(part: Part, **more: Any) -> Part:
     body = {**_decoded(part.stats), **more}
-    return replace(part, stats=json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    stats = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    _decoded(stats)  # a merge that follows asks for it
+    return replace(part, stats=stats)
 
 
 def changed_columns(part: Part) -> frozenset[str] | None:
