@@ -592,6 +592,8 @@ class TableMerge:
                 if row and write.scope.holds(row) and not (theirs and theirs.version == row.version):
                     self.theirs_changed |= last.alive
                     table.rows[origin] = row.killed(write)
+                elif not row and last.write.kind != "overwrite" and write.scope.holds(last):
+                    table.rows[origin] = last.killed(write)
 
     def overwrites(self) -> list[Write]:
         """Theirs' overwrites since the base that are not undone: a row that they killed or wrote is still so."""
@@ -705,7 +707,8 @@ class Change:
     def since(self, record: Row | None) -> list[Row]:
         """The versions that a side made of the base's, and those that merges left behind for them."""
         versions = record.versions if record else []
-        places = [place for place, row in enumerate(versions) if self.base and row.version == self.base.version]
+        known = [base.version for base in self.bases if base]
+        places = [place for place, row in enumerate(versions) if row.version in known]
         return [row for version in versions[: places[0]] for row in (version, *version.left)] if places else []
 
     def conflicting(self, columns: list[Column]) -> bool:
@@ -720,22 +723,21 @@ class Change:
         if not self.ours_class or not self.theirs_class or self.discarded:
             return False
         if self.ours and self.theirs:
-            disputed = len({base and base.version for base in self.bases}) > 1
-            if self.table.detect == "row" or self.base is None or disputed:
+            if self.table.detect == "row" or not all(self.bases):
                 return self.ours.shown(columns) != self.theirs.shown(columns)
             mine, other = self.changed_columns(columns)
             return any(mine[id] != other[id] for id in mine.keys() & other.keys())
         return self.theirs_class in ("update", "delete") and self.ours_class in ("update", "delete")
 
     def changed_columns(self, columns: list[Column]) -> tuple[dict[int, Any], dict[int, Any]]:
-        """What each side changed in the row's cells, each seen with its own columns."""
+        """What each side changed in the row's cells, each seen with its own columns: what bases disagree on, both."""
         merged = {column.id for column in columns}
 
         def cells(head: Row, own: list[Column]) -> dict[int, Any]:
             return {
                 column.id: head.read(column)
                 for column in own
-                if column.id in merged and head.read(column) != self.base.read(column)
+                if column.id in merged and any(not b or head.read(column) != b.read(column) for b in self.bases)
             }
 
         return cells(self.ours, self.table.ours.columns), cells(self.theirs, self.table.theirs.columns)

@@ -20,6 +20,14 @@ CROSSED = {
         f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {update(1, 'a = 12')}; MERGE BRANCH dev@11 {OURS};"
         f"{DEV}; MERGE BRANCH main@11 {OURS}"
     ),
+    "each set the same": (
+        f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {update(1, 'a = 11')}; MERGE BRANCH dev@11 {OURS};"
+        f"{DEV}; MERGE BRANCH main@11 {OURS}"
+    ),
+    "one gave way": (
+        f"{DEV}; {update(1, 'a = 11')}; {MAIN}; {update(1, 'a = 12')}; MERGE BRANCH dev@11 {OURS};"
+        f"{DEV}; MERGE BRANCH main@11 RESOLVE USING THEIRS {ROW}"
+    ),
 }
 AFTER = [
     (update(5, "a = 51"), delete(7)),
@@ -35,6 +43,24 @@ def test_criss_cross(crossed: str, detect: str) -> None:
     for (theirs, ours), side in itertools.product(AFTER, ("", "RESOLVE USING OURS", "RESOLVE USING THEIRS")):
         script = f"{CROSSED[crossed]}; {theirs}; {MAIN}; {ours}; MERGE BRANCH dev {side} WITH (detect = '{detect}')"
         lives_through(script)
+
+
+ONE_SIDE = [
+    ("UPDATE d.t SET b = 7 WHERE k < 9", new(8)),
+    ("DELETE FROM d.t WHERE k < 9", new(8)),
+    (update(1, "b = 5"), new(9)),
+    (delete(1), new(9)),
+    (new(9), update(1, "b = 5")),
+    (new(9), delete(1)),
+    (update(1, "b = 5"), update(1, "a = 11")),
+]
+
+
+@pytest.mark.parametrize("detect", ["row", "cell"])
+@pytest.mark.parametrize("crossed", ["each set the same", "one gave way"])
+def test_what_the_bases_agree_on_is_no_change(crossed: str, detect: str) -> None:
+    for theirs, ours in ONE_SIDE:
+        lives_through(f"{CROSSED[crossed]}; {theirs}; {MAIN}; {ours}; MERGE BRANCH dev WITH (detect = '{detect}')")
 
 
 OVERWRITES = [

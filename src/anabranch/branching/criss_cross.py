@@ -1,11 +1,13 @@
-"""Rows on which the bases of a criss-cross disagree: they count as changed on both sides.
+"""Rows that the bases of a criss-cross have in different versions, or that some of them lack.
 
-No base tells what such a row was, so the two heads' versions are held against each other, paired by origin.
+No base alone tells what such a row was, so the two heads' versions are held against each other, paired by origin, and
+against those of all bases: what these disagree on counts as changed on both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -18,25 +20,45 @@ from anabranch.model.state import TableState
 from anabranch.storage.row_ids import united
 
 
-def disputed(
-    bases: Sequence[TableState], ours: TableState, theirs: TableState, origins: Origins
-) -> tuple[Contest, np.ndarray]:
-    """The rows that the heads have in different versions, and their origins. `base` is the version of one base."""
-    nothing = np.empty(0, np.int64)
-    if len(bases) < 2:
-        return Contest(nothing, nothing, nothing), nothing
+@dataclass(frozen=True)
+class Dispute:
+    """The rows that the heads have in different versions. `contest.base` is the version of one base; `versions` are
+    those of all of them, -1 where a base has none."""
+
+    contest: Contest
+    origins: np.ndarray
+    versions: tuple[np.ndarray, ...]
+
+    def __len__(self) -> int:
+        return len(self.origins)
+
+    def where(self, chosen: np.ndarray) -> Dispute:
+        versions = tuple(ids[chosen] for ids in self.versions)
+        return Dispute(self.contest.where(chosen), self.origins[chosen], versions)
+
+
+def disagreed(bases: Sequence[TableState]) -> dict[int, BitMap]:
+    """Rows that some bases have and others have not."""
+    slots = set().union(*(base.parts for base in bases))
+    return {slot: rows for slot in slots if (rows := _disagreed(bases, slot))}
+
+
+def disputed(bases: Sequence[TableState], ours: TableState, theirs: TableState, origins: Origins) -> Dispute:
     parts: dict[int, Part] = {}
     for state in (*bases, ours, theirs):
         parts |= state.parts
-    apart = ids_of({slot: rows for slot in _slots(bases) if (rows := _disagreed(bases, slot))})
+    rows = disagreed(bases)
+    apart = ids_of(rows)
     known = origins_of(apart, parts, origins)
     here, there = _only(ours, theirs), _only(theirs, ours)
     ours_ids, ours_origins = _of(here, known, parts, origins)
     theirs_ids, theirs_origins = _of(there, known, parts, origins)
     keys = np.unique(np.concatenate([ours_origins, theirs_origins]))
     order = np.argsort(known, kind="stable")
-    base = apart[order][np.searchsorted(known[order], keys)] if len(keys) else nothing
-    return Contest(base, _placed(keys, ours_ids, ours_origins), _placed(keys, theirs_ids, theirs_origins)), keys
+    base = apart[order][np.searchsorted(known[order], keys)]
+    contest = Contest(base, _placed(keys, ours_ids, ours_origins), _placed(keys, theirs_ids, theirs_origins))
+    shown = [_of({slot: rows[slot] & visible(base, slot) for slot in rows}, keys, parts, origins) for base in bases]
+    return Dispute(contest, keys, tuple(_placed(keys, ids, its) for ids, its in shown))
 
 
 def overwritten(contest: Contest, side: np.ndarray, bases: Sequence[TableState], scopes: Sequence[Scope]) -> np.ndarray:
@@ -60,12 +82,7 @@ def left_standing(ours: TableState, replay: Replay, ids: np.ndarray) -> np.ndarr
     return standing
 
 
-def _slots(states: Sequence[TableState]) -> set[int]:
-    return set().union(*(state.parts for state in states))
-
-
 def _disagreed(bases: Sequence[TableState], slot: int) -> BitMap:
-    """Rows of a slot that some bases have and others have not."""
     if len({id(base.dead.get(slot)) for base in bases}) == 1 and all(slot in base.parts for base in bases):
         return BitMap()
     seen = [visible(base, slot) for base in bases]

@@ -41,6 +41,7 @@ Detect = Literal["file", "row", "cell"]
 
 Changed = Mapping[str, Positions]
 """`delete` and `update` -> rows of the base."""
+NOTHING: Positions = {}
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,19 @@ class RowMerge:
 
 
 def merge_rows(
-    table: str, ours: Side, theirs: Side, detect: Detect, origins: Origins, shared: Shared = NOTHING_SHARED
+    table: str,
+    ours: Side,
+    theirs: Side,
+    detect: Detect,
+    origins: Origins,
+    shared: Shared = NOTHING_SHARED,
+    spared: Positions = NOTHING,
 ) -> RowMerge:
-    """`shared`: what the sides' base has and the true base lacks. Rows born since never count for detect = file."""
+    """`shared`: what the sides' base has and the true base lacks. Rows born since never count for detect = file.
+    `spared`: rows of the base that are not replayed, since others decide what becomes of them."""
     ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
     contest, alike = _meeting(ours, theirs, origins)
-    replay = _replayed(ours, theirs)
+    replay = _replayed(ours, theirs.sparing(spared))
     mine, other = _without(ours.gone, alike), _without(theirs.gone, alike)
     if shows_unknown(ours) and shows_unknown(theirs):
         contest = contest.and_also(_risen(ours, theirs, origins, detect, replay))
@@ -150,7 +158,7 @@ def merge_rows(
     conflicts = []
     if detect == "file":
         conflicts = [*_same_files(table, shared.in_base(mine), in_base), *_inserts(table, meets, in_base, new)]
-    news, alone = _news(replay, ours, theirs, contest, other, detect, origins)
+    news, alone = _news(replay, ours, theirs, contest, _without(other, spared), detect, origins)
     counted = {cause: other.get(cause, {}) for cause in ("delete", "update")}
     changed = shared.without_young(counted) if detect == "file" else counted
     born = _Born(theirs, origins, replay, contest)

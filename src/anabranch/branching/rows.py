@@ -17,7 +17,7 @@ from anabranch.model.history import Position
 from anabranch.model.part import POSITION_BITS, Part, new_rows
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot, united
+from anabranch.storage.row_ids import by_slot, united, without
 
 Positions = Mapping[int, BitMap]
 """Slot -> positions."""
@@ -65,6 +65,10 @@ class Side:
     @property
     def changed(self) -> bool:
         return bool(self.placed or self.back or self.scopes or any(self.gone.values()))
+
+    def sparing(self, rows: Positions) -> Side:
+        """The same, as if these rows of the base were still there."""
+        return replace(self, gone={cause: without(slots, rows) for cause, slots in self.gone.items()}) if rows else self
 
     def lost(self) -> dict[int, BitMap]:
         """All base rows that are gone, whatever the class."""

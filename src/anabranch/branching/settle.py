@@ -1,8 +1,9 @@
 """Contests settled by values: rows that both sides changed, compared column by column with the base.
 
-A side whose row equals the base did not change it. Under `row` two real changes conflict unless they are equal; under
-`cell` they combine where no column was changed on both sides to different values. A change against a loss conflicts.
-What still conflicts goes to the side that the user chose, if one was chosen, or to a row that the user gave.
+A side whose row equals the base did not change it; where there are several bases, one that equals them all. Under `row`
+two real changes conflict unless they are equal; under `cell` they combine where no column was changed on both sides to
+different values. A change against a loss conflicts. What still conflicts goes to the side that the user chose, if one
+was chosen, or to a row that the user gave.
 """
 
 from __future__ import annotations
@@ -33,11 +34,39 @@ class Settled:
     places: np.ndarray
     conflicts: tuple[ConflictRecord, ...]
     news: bool
-    """Theirs really changed one of the rows to what ours has not."""
+    """Theirs really changed one of the rows."""
+    changed_there: np.ndarray
     conflicting: np.ndarray
     """For every row of the contest whether it conflicts, settled or not."""
     given: np.ndarray
     """Whether neither version stays, because the user gave the row."""
+
+
+@dataclass(frozen=True)
+class Bases:
+    """The contest's rows as the bases have them. `lacking`: rows that one of them has not, so that all of such a row
+    counts as changed."""
+
+    rows: tuple[pa.Table, ...]
+    lacking: np.ndarray | None = None
+
+    def unequal(self, name: str, column: pa.Array) -> np.ndarray:
+        """Where a side's column differs from one of the bases'."""
+        found = unequal(_array(self.rows[0], name), column)
+        for rows in self.rows[1:]:
+            found = found | unequal(_array(rows, name), column)
+        return found if self.lacking is None else found | self.lacking
+
+    def shown(self) -> pa.Table:
+        """What a person is told that the rows were: NULL where the bases disagree."""
+        first, *others = self.rows
+        if not others:
+            return first
+        columns = {name: _array(first, name) for name in first.column_names}
+        agreed = {
+            name: pc.if_else(pa.array(self.unequal(name, column)), None, column) for name, column in columns.items()
+        }
+        return pa.table(agreed)
 
 
 def chosen(contest: Contest, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +78,7 @@ def chosen(contest: Contest, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
 def settle(
     table: str,
     contest: Contest,
-    base: pa.Table,
+    bases: Bases,
     ours: pa.Table,
     theirs: pa.Table,
     detect: Detect,
@@ -57,15 +86,16 @@ def settle(
 ) -> Settled:
     """The tables hold the contest's rows in order, NULL where a row is gone. `choice`, for every row: '', a side or
     GIVEN."""
+    names = ours.column_names
     here, there = contest.ours >= 0, contest.theirs >= 0
     changed_here = np.zeros(len(contest), bool)
     changed_there = np.zeros(len(contest), bool)
     clash = np.zeros(len(contest), bool)
     differ = np.zeros(len(contest), bool)
     combined, cells = [], []
-    for name in base.column_names:
-        before, mine, other = (_array(side, name) for side in (base, ours, theirs))
-        moved_here, moved_there = unequal(before, mine), unequal(before, other)
+    for name in names:
+        mine, other = _array(ours, name), _array(theirs, name)
+        moved_here, moved_there = bases.unequal(name, mine), bases.unequal(name, other)
         apart = unequal(mine, other)
         changed_here |= moved_here
         changed_there |= moved_there
@@ -89,10 +119,14 @@ def settle(
     ours_dies = here & (theirs_wins | given | merges | (lost_unchanged & ~there))
     theirs_dies = there & (ours_wins | given | merges | (lost_unchanged & ~here))
     places = np.flatnonzero(merges)
-    rows = pa.table(combined, names=base.column_names).take(pa.array(places))
-    records = _records(table, contest, np.flatnonzero(open_), (base, ours, theirs), cells, detect)
-    news = bool((changed_there | ~there).any())
-    return Settled(contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, records, news, conflict, given)
+    rows = pa.table(combined, names=names).take(pa.array(places))
+    records = _records(table, contest, np.flatnonzero(open_), (bases.shown(), ours, theirs), cells, detect)
+    changed_there |= ~there
+    news = bool(changed_there.any())
+    return Settled(
+        contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, records, news, changed_there, conflict,
+        given,
+    )  # fmt: skip
 
 
 def _array(table: pa.Table, name: str) -> pa.Array:

@@ -16,7 +16,7 @@ from anabranch.branching.rows import Origins, Positions, Versions, ids_of, lost_
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot, united
+from anabranch.storage.row_ids import by_slot, united, without
 
 _NONE = np.empty(0, np.int64)
 
@@ -59,25 +59,30 @@ NOTHING_SHARED = Shared(frozenset(), _NONE, _NONE)
 
 
 def discarded(deltas: Iterable[TableDelta], head: TableState, origins: Origins) -> np.ndarray:
-    """Versions that a merge placed and killed at once (by A4, or because they were deleted by then), where the side
-    shows no other one: they were never had. (Those that were updated again, or left behind for its own one, were.)"""
-    placed: dict[int, Part] = {}
+    """Rows and versions that a merge placed and killed at once (by A4, or because they were deleted by then), where the
+    side shows no other version: they were never had. (Those that were updated again, or left behind for its own one,
+    were.)"""
     at: dict[int | None, dict[int, Part]] = {}
     killed: dict[int | None, list[Positions]] = {}
     for delta in deltas:
-        versions = {part.slot: part for part in delta.placed if part.has_origin}
-        at.setdefault(delta.version, {}).update(versions)
-        placed |= versions
+        at.setdefault(delta.version, {}).update({part.slot: part for part in delta.placed})
         killed.setdefault(delta.version, []).append(delta.killed)
-    shown = ids_of({slot: visible(head, slot) for slot in placed})
-    stillborn = []
-    for version, rows in killed.items():
-        dead = united(rows)
-        live = {slot: BitMap(range(part.rows)) - dead.get(slot, BitMap()) for slot, part in at[version].items()}
-        shown = np.concatenate([shown, ids_of(live)])
-        stillborn.append(ids_of({slot: positions for slot, positions in dead.items() if slot in at[version]}))
-    ids = np.concatenate([_NONE, *stillborn])
-    return ids[~np.isin(origins_of(ids, placed, origins), origins_of(shown, placed, origins))]
+    placed: dict[int, Part] = {}
+    stillborn: dict[int, BitMap] = {}
+    shown = []
+    for version, parts in at.items():
+        at_once = {slot: rows for slot, rows in united(killed[version]).items() if slot in parts}
+        stillborn = united([stillborn, at_once])
+        placed |= parts
+        live = {slot: BitMap(range(part.rows)) for slot, part in parts.items() if part.has_origin}
+        shown.append(ids_of(without(live, at_once)))
+    for slot, part in placed.items():  # of first versions only those count that are back
+        rows = visible(head, slot)
+        shown.append(ids_of({slot: rows if part.has_origin else rows & stillborn.get(slot, BitMap())}))
+    ids = ids_of(stillborn)
+    if not len(ids):
+        return ids
+    return ids[~np.isin(origins_of(ids, placed, origins), origins_of(np.concatenate(shown), placed, origins))]
 
 
 def with_shared(
@@ -96,7 +101,8 @@ def with_shared(
     young = frozenset(slot for slot in slots if not any(slot in base.parts for base in bases))
     versions = [part for part in slots.values() if part.slot in young]
     if not any(part.has_origin for part in versions):
-        return replace(common, parts=parts), Shared(young, _NONE, _NONE)
+        dead = united([common.dead, by_slot(never_had)])
+        return replace(common, parts=parts, dead=dead), Shared(young, _NONE, _NONE)
     ids = np.concatenate([ids_of({part.slot: BitMap(range(part.rows))}) for part in versions])
     found = origins_of(ids, parts, origins)
     _, last = np.unique(found[::-1], return_index=True)

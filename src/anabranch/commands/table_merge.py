@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from anabranch.branching.criss_cross import disputed, left_standing, overwritten
+from anabranch.branching.criss_cross import disagreed, disputed, left_standing, overwritten
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Changed, Contest, Detect, Replay, merge_rows
@@ -22,7 +21,7 @@ from anabranch.branching.rows import Positions, ids_of, origins_of, settled_clas
 from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json
-from anabranch.branching.settle import Settled, chosen, same_rows, settle
+from anabranch.branching.settle import Bases, Settled, chosen, same_rows, settle
 from anabranch.branching.versions import changed_by, surely_differs
 from anabranch.commands.keyed_merge import list_deltas
 from anabranch.commands.keyed_table_merge import check_engine, merge_keyed
@@ -217,22 +216,24 @@ class TableMerger(TableSides):
         if made.schema.primary_key:
             merge_keyed(self, made)
             return
-        merged = merge_rows(self.name, self.mine, self.other, self.detect, self.origins, self.shared)
+        merged = merge_rows(
+            self.name, self.mine, self.other, self.detect, self.origins, self.shared, self._settled_by_values
+        )
         resolution = self._resolution(made)
         if self.choice is None:
             made.conflicts += merged.conflicts
-        replay = merged.replay
+        replay, contest, changed = merged.replay, merged.contest, merged.changed
+        if len(self.at.bases) > 1:
+            crossed, theirs_changed = self._cross(made, replay, resolution)
+            contest = contest.where(~np.isin(origins_of(contest.base, self.base_state.parts, self.origins), crossed))
+            if self.detect != "file":
+                changed = self._really_changed(changed, crossed, theirs_changed)
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
-            Inserts(self, made, replay).meet(Statements(self).standing(merged.changed), resolution)
+            Inserts(self, made, replay).meet(Statements(self).standing(changed), resolution)
         made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
         made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
         made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
-        contest = merged.contest
-        if len(self.at.bases) > 1:
-            crossed = self._cross(made, replay, resolution)
-            own = ~np.isin(origins_of(contest.base, self.base_state.parts, self.origins), crossed)
-            contest = contest.where(own)
         self._settle(made, contest, replay, resolution)
         if resolution is not None:
             resolution.refuse_others()
@@ -244,7 +245,7 @@ class TableMerger(TableSides):
         made.conflicts += self.unreadable(made, replay)
         self.hide_schemas(made)
         made.news |= bool(made.conflicts)
-        self.name_operations(made, merged.changed)
+        self.name_operations(made, changed)
 
     def name_operations(self, made: TableMerge, changed: Changed) -> None:
         """What the merge did to rows, for later merges; and to columns, if only new aliases changed them. `changed`:
@@ -295,35 +296,46 @@ class TableMerger(TableSides):
         ids = {part.schema_id for part in parts}
         return [column for id in sorted(ids) for column in self.reads.schema(self.id, id).columns]
 
-    def _cross(self, made: TableMerge, replay: Replay, resolution: Resolution | None) -> np.ndarray:
-        """Rows on which the bases of a criss-cross disagree; gives their origins. Ours' and theirs' version are held
-        against each other, and the one that stays is written anew where the replay does not leave it standing."""
+    @property
+    def _settled_by_values(self) -> Positions:
+        """Rows of the base that the bases of a criss-cross disagree on, unless files alone are compared."""
+        if len(self.at.bases) == 1 or self.detect == "file":
+            return {}
+        return disagreed([self.state(base) for base in self.at.bases])
+
+    def _cross(self, made: TableMerge, replay: Replay, resolution: Resolution | None) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that the bases of a criss-cross disagree on and both heads have in different versions. These are held
+        against each other, and the one that stays is written anew where the replay does not leave it standing. Gives
+        the rows' origins, and whether theirs changed them."""
         assert made.schema is not None
         bases = [self.state(base) for base in self.at.bases]
-        contest, origins = disputed(bases, self.mine.head, self.other.head, self.origins)
-        every = origins
+        dispute = disputed(bases, self.mine.head, self.other.head, self.origins)
+        contest, every, changed = dispute.contest, dispute.origins, np.ones(len(dispute), bool)
         over = overwritten(contest, contest.ours, bases, self.mine.scopes)
         dies = overwritten(contest, contest.theirs, bases, self.other.scopes) & ~over
         if over.any() or dies.any():  # A4, A5; and theirs' overwrite
             made.news = True
             replay.kill_ids("update", contest.theirs[over])
             replay.kill_ids("overwrite", contest.ours[dies])
-            contest, origins = contest.where(~over & ~dies), origins[~over & ~dies]
-        if not len(contest):
-            return every
+        left = np.flatnonzero(~over & ~dies)
+        if not len(left):
+            return every, changed
+        dispute = dispute.where(left)
+        contest, origins = dispute.contest, dispute.origins
         if self.detect == "file":
             made.news = True
             lost = contest.theirs < 0  # theirs deleted: whatever ours did, the row is gone
             if self.choice is None and not lost.all():
                 words = (f"{int((~lost).sum()):,} rows differ",) * 2
                 made.conflicts.append(ConflictRecord(self.name, "rows", "criss-cross", *words))
-                return every
+                return every, changed
             ours_dies, theirs_dies = chosen(contest, self.choice or "theirs")
             ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
         else:
-            # Nothing is the base: whatever the heads show, both have changed it.
-            base = self.rows_of(made.schema, bases[0], np.full(len(contest), -1, np.int64))
-            done = self._settled(made, contest, base, origins, resolution)
+            rows = [self.rows_of(made.schema, *of) for of in zip(bases, dispute.versions, strict=True)]
+            lacking = np.any([ids < 0 for ids in dispute.versions], axis=0)
+            done = self._settled(made, contest, Bases(tuple(rows), lacking), origins, resolution)
+            changed[left] = done.changed_there
             ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
         stays = [(self.mine.head, contest.ours, ours_dies), (self.other.head, contest.theirs, theirs_dies)]
         for state, ids, dies in stays:
@@ -332,7 +344,18 @@ class TableMerger(TableSides):
             lost = winner & ~left_standing(self.mine.head, replay, ids)
             if lost.any():
                 made.add(self.rows_of(made.schema, state, ids[lost]), origins[lost])
-        return every
+        return every, changed
+
+    def _really_changed(self, changed: Changed, crossed: np.ndarray, theirs_changed: np.ndarray) -> Changed:
+        """What theirs deleted or updated, without crossed rows that are what all bases have."""
+        same = crossed[~theirs_changed]
+        if not len(same):
+            return changed
+        found = {}
+        for cause, rows in changed.items():
+            ids = ids_of(rows)
+            found[cause] = by_slot(ids[~np.isin(origins_of(ids, self.base_state.parts, self.origins), same)])
+        return found
 
     def _resolution(self, made: TableMerge) -> Resolution | None:
         """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
@@ -364,22 +387,22 @@ class TableMerger(TableSides):
         self,
         made: TableMerge,
         contest: Contest,
-        base: pa.Table | None,
+        bases: Bases | None,
         origins: np.ndarray,
         resolution: Resolution | None,
     ) -> Settled:
-        """By values; the rows that come of it are kept for the commit, as versions of their origins. `base` None: the
+        """By values; the rows that come of it are kept for the commit, as versions of their origins. `bases` None: the
         contest's own base rows."""
         assert made.schema is not None
         ours = self.rows_of(made.schema, self.mine.head, contest.ours)
         theirs = self.rows_of(made.schema, self.other.head, contest.theirs)
-        if base is None:
+        if bases is None:
             versions = (self.mine.head, contest.ours, ours), (self.other.head, contest.theirs, theirs)
-            base = self.rows_of(made.schema, self.base_state, contest.base, versions)
+            bases = Bases((self.rows_of(made.schema, self.base_state, contest.base, versions),))
         choice = np.full(len(contest), self.choice or "")
         if resolution is not None:
             choice = resolution.choices(contest, ours, theirs, self.choice or "")
-        done = settle(self.name, contest, base, ours, theirs, self.detect, choice)
+        done = settle(self.name, contest, bases, ours, theirs, self.detect, choice)
         made.news |= done.news
         made.conflicts += done.conflicts
         self._reject(contest.base[done.conflicting & (choice == "ours")])
