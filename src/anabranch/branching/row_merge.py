@@ -42,6 +42,7 @@ Detect = Literal["file", "row", "cell"]
 Changed = Mapping[str, Positions]
 """`delete` and `update` -> rows of the base."""
 NOTHING: Positions = {}
+_NO_ROWS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,11 @@ def merge_rows(
     origins: Origins,
     shared: Shared = NOTHING_SHARED,
     spared: Positions = NOTHING,
+    risen: Callable[[], np.ndarray] = lambda: _NO_ROWS,
 ) -> RowMerge:
     """`shared`: what the sides' base has and the true base lacks. Rows born since never count for detect = file.
-    `spared`: rows of the base that are not replayed, since others decide what becomes of them."""
+    `spared`: rows of the base that are not replayed, since others decide what becomes of them. `risen`: older rows that
+    ours has brought back, which count as inserted."""
     ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
     contest, alike = _meeting(ours, theirs, origins)
     replay = _replayed(ours, theirs.sparing(spared))
@@ -149,12 +152,13 @@ def merge_rows(
         contest = contest.where(_contested(contest, ours, theirs, detect, replay, shared))
     in_base = shared.in_base(other) if detect == "file" else other
 
-    new = [part for part in ours.inserted(origins) if part.slot not in theirs.head.parts]
     meets = tuple(
         cause
         for cause in ("delete", "update")
-        if any(in_base.get(cause, {}).values()) and new and cell(APPEND_TABLES, cause, "insert") == "X"
+        if any(in_base.get(cause, {}).values()) and cell(APPEND_TABLES, cause, "insert") == "X"
     )
+    new = sum(part.rows for part in ours.inserted(origins) if part.slot not in theirs.head.parts) if meets else 0
+    new += len(risen()) if meets else 0
     conflicts = []
     if detect == "file":
         conflicts = [*_same_files(table, shared.in_base(mine), in_base), *_inserts(table, meets, in_base, new)]
@@ -162,7 +166,7 @@ def merge_rows(
     counted = {cause: other.get(cause, {}) for cause in ("delete", "update")}
     changed = shared.without_young(counted) if detect == "file" else counted
     born = _Born(theirs, origins, replay, contest)
-    return RowMerge(replay, contest, tuple(conflicts), changed, bool(meets), news, alone, born.any)
+    return RowMerge(replay, contest, tuple(conflicts), changed, bool(meets and new), news, alone, born.any)
 
 
 def _contested(
@@ -292,13 +296,11 @@ def _same_files(table: str, mine: Mapping[str, Positions], other: Mapping[str, P
     return found
 
 
-def _inserts(
-    table: str, meets: tuple[str, ...], other: Mapping[str, Positions], new: list[Part]
-) -> list[ConflictRecord]:
+def _inserts(table: str, meets: tuple[str, ...], other: Mapping[str, Positions], new: int) -> list[ConflictRecord]:
     """X: theirs deleted or updated by a predicate, and ours has rows that it never saw."""
-    inserted = f"{counted(sum(part.rows for part in new), 'row')} inserted"
+    inserted = f"{counted(new, 'row')} inserted"
     found = []
-    for cause in meets:
+    for cause in meets if new else ():
         rows = sum(map(len, other[cause].values()))
         found.append(ConflictRecord(table, "rows", f"{cause}/insert", inserted, f"{counted(rows, 'row')} {cause}d"))
     return found

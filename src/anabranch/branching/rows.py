@@ -313,6 +313,17 @@ def settled_classes(side: Side, origins: Origins) -> Side:
     return replace(side, gone=gone)
 
 
+def risen(side: Side, origins: Origins) -> np.ndarray:
+    """Rows that the side shows and the base does not, though they are older: going back brought them back, say, or they
+    were kept against a DELETE. New versions of them are among them."""
+    if not shows_unknown(side):
+        return np.empty(0, np.int64)
+    shown = versions(side, origins)
+    lost = origins_of(ids_of(side.lost()), side.base.parts, origins)
+    born = np.isin(shown.origin >> POSITION_BITS, list(side.placed))
+    return np.sort(shown.id[~born & ~np.isin(shown.origin, lost)])
+
+
 def shows_unknown(side: Side) -> bool:
     """Whether the side may show versions of rows that no update of the base's rows made: it does not where there is one
     for every row that was updated, and all are alive."""

@@ -6,12 +6,13 @@ RESOLVE USING OURS spares these rows, THEIRS runs the statements on them, and a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from anabranch.branching.row_merge import Contest, Replay
 from anabranch.branching.rows import ids_of, origins_of, visible
@@ -25,10 +26,12 @@ from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.part import POSITION_BITS, Part
+from anabranch.model.part import POSITION_BITS
 from anabranch.model.records import Change
 from anabranch.model.schema import Schema
+from anabranch.model.state import TableState
 from anabranch.model.words import counted
+from anabranch.storage.row_ids import by_slot
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
@@ -84,8 +87,7 @@ class Inserts:
 
     def _apply(self, statements: Sequence[Change], spared: np.ndarray) -> None:
         """Theirs wins: its statements are run on ours' new rows, too."""
-        parts = self._parts()
-        ids = self._born_here(ids_of({slot: visible(self.head, slot) for slot in parts}))
+        ids = self._all()
         ids = ids[~np.isin(ids, spared)]
         rows = self.merger.rows_of(self.physical, self.head, ids)
         try:
@@ -133,37 +135,46 @@ class Inserts:
 
     # --- which rows ---------------------------------------------------------------------------------------------------
 
-    def _parts(self) -> dict[int, Part]:
-        """Those that may hold rows which no base has, under any version."""
+    def _state(self) -> TableState:
+        """Parts that may hold rows which no base has, under any version; of older parts only rows that are back."""
         there = self.merger.other.head.parts
         placed = self.merger.mine.placed.items()
-        return {slot: self.head.parts[slot] for slot, cause in placed if slot not in there and cause != "overwrite"}
+        parts = {slot: self.head.parts[slot] for slot, cause in placed if slot not in there and cause != "overwrite"}
+        back = {slot: rows for slot, rows in by_slot(self.merger.risen).items() if slot not in parts}
+        older = {slot: self.head.parts[slot] for slot in back}
+        others = {slot: BitMap(range(part.rows)) - back[slot] for slot, part in older.items()}
+        return replace(self.head, parts={**parts, **older}, dead={**self.head.dead, **others})
 
-    def _born_here(self, ids: np.ndarray) -> np.ndarray:
+    def _all(self) -> np.ndarray:
+        """The ids of ours' new rows."""
+        state = self._state()
+        return self._new(ids_of({slot: visible(state, slot) for slot in state.parts}))
+
+    def _new(self, ids: np.ndarray) -> np.ndarray:
         """Without new versions of rows that a base has, or that an overwrite wrote."""
         born = origins_of(ids, self.head.parts, self.merger.origins) >> POSITION_BITS
         overwritten = [slot for slot, cause in self.merger.mine.placed.items() if cause == "overwrite"]
-        found: np.ndarray = ids[~np.isin(born, [*self.merger.base_state.parts, *overwritten])]
+        known = np.isin(born, [*self.merger.base_state.parts, *overwritten])
+        found: np.ndarray = ids[~known | np.isin(ids, self.merger.risen)]
         return found
 
     def _matching(self, statement: Change) -> np.ndarray:
         """The ids of live new rows that a stored condition, under physical names, is true for."""
-        parts = self._parts()
         predicate = statement.detail.get("predicate")
         if predicate is not None:
             try:
-                return self._born_here(self._evaluate(parts, predicate))
+                return self._new(self._evaluate(self._state(), predicate))
             except NeedsSpark:
                 pass
-        return self._born_here(ids_of({slot: visible(self.head, slot) for slot in parts}))
+        return self._all()
 
-    def _evaluate(self, parts: Mapping[int, Part], predicate: str) -> np.ndarray:
+    def _evaluate(self, state: TableState, predicate: str) -> np.ndarray:
         where = Predicate(predicate)
         where.compiled(self.physical)
         merger = self.merger
-        state = replace(self.head, parts=parts)
-        view = TableView(merger.name, self.physical, state, merger.written(parts), merger.session.folder(merger.id))
-        plan = ScanPlan(view, (), tuple(parts.values()), 0, where)
+        written = merger.written(state.parts)
+        view = TableView(merger.name, self.physical, state, written, merger.session.folder(merger.id))
+        plan = ScanPlan(view, (), tuple(state.parts.values()), 0, where)
         found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
         return np.concatenate(found) if found else np.empty(0, np.int64)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.branching.criss_cross import disagreed, disputed, left_standing, overwritten
+from anabranch.branching.criss_cross import disputed, left_standing, overwritten
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import Changed, Contest, Detect, Replay, merge_rows
@@ -216,8 +216,9 @@ class TableMerger(TableSides):
         if made.schema.primary_key:
             merge_keyed(self, made)
             return
+        spared = {} if self.detect == "file" else self.disagreed  # settled by values
         merged = merge_rows(
-            self.name, self.mine, self.other, self.detect, self.origins, self.shared, self._settled_by_values
+            self.name, self.mine, self.other, self.detect, self.origins, self.shared, spared, lambda: self.risen
         )
         resolution = self._resolution(made)
         if self.choice is None:
@@ -295,13 +296,6 @@ class TableMerger(TableSides):
     def _columns_of(self, parts: Sequence[Part]) -> list[Column]:
         ids = {part.schema_id for part in parts}
         return [column for id in sorted(ids) for column in self.reads.schema(self.id, id).columns]
-
-    @property
-    def _settled_by_values(self) -> Positions:
-        """Rows of the base that the bases of a criss-cross disagree on, unless files alone are compared."""
-        if len(self.at.bases) == 1 or self.detect == "file":
-            return {}
-        return disagreed([self.state(base) for base in self.at.bases])
 
     def _cross(self, made: TableMerge, replay: Replay, resolution: Resolution | None) -> tuple[np.ndarray, np.ndarray]:
         """Rows that the bases of a criss-cross disagree on and both heads have in different versions. These are held

@@ -8,14 +8,20 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from anabranch.branching.criss_cross import disagreed
 from anabranch.branching.rows import (
+    Positions,
     Scope,
     Side,
     Versions,
     common_state,
+    ids_of,
+    origins_of,
     placed_since,
+    risen,
     side_of,
     versions,
+    visible,
     without_undone,
 )
 from anabranch.branching.scopes import scopes_of
@@ -30,6 +36,7 @@ from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
+from anabranch.storage.row_ids import by_slot
 
 
 class TableSides:
@@ -90,6 +97,11 @@ class TableSides:
     @cached_property
     def _true_base(self) -> TableState:
         return common_state([self.state(base) for base in self.at.bases])
+
+    @cached_property
+    def disagreed(self) -> Positions:
+        """Rows that some bases of a criss-cross have and others have not."""
+        return disagreed([self.state(base) for base in self.at.bases]) if len(self.at.bases) > 1 else {}
 
     @cached_property
     def born(self) -> dict[int, Part]:
@@ -162,6 +174,21 @@ class TableSides:
                 found = [(version, one) for version, one in found if version <= change.detail["version"]]
         newest = max(self.reads.history.reached(head), default=-1) if found else -1
         return [scope for version, scope in found if version > newest]
+
+    @cached_property
+    def risen(self) -> np.ndarray:
+        """Rows that ours has brought back since the base, and theirs has not: new ones, like those that it inserted."""
+        ids = risen(self.mine, self.origins)
+        ids = ids[~np.isin(ids, ids_of({slot: visible(self.other.head, slot) for slot in by_slot(ids)}))]
+        if not len(ids):
+            return ids
+        its = origins_of(ids, self._all_parts(self.mine.head), self.origins)
+        deltas = self.catalog.deltas(self.at.ours, self.id, -1)
+        overwrote = [part.slot for delta in deltas if delta.cause == "overwrite" for part in delta.placed]
+        parts = {slot: part for base in self.at.bases for slot, part in self.state(base).parts.items()}
+        known = origins_of(ids_of(self.disagreed), parts, self.origins)
+        found: np.ndarray = ids[~np.isin(its >> POSITION_BITS, overwrote) & ~np.isin(its, known)]
+        return found
 
     @cached_property
     def _their_versions(self) -> Versions:
