@@ -87,6 +87,15 @@ class Replay:
     def kill_ids(self, cause: str, ids: np.ndarray) -> None:
         self.kill(cause, by_slot(ids[ids >= 0]))
 
+    def discard(self, ids: np.ndarray) -> None:
+        """Versions that are not wanted: a part that holds nothing else is not placed."""
+        rows = by_slot(ids)
+        for cause, parts in self.placed.items():
+            self.placed[cause] = [part for part in parts if len(rows.get(part.slot, ())) < part.rows]
+        placed = {part.slot for parts in self.placed.values() for part in parts}
+        self.revived = without(self.revived, rows)
+        self.kill("update", {slot: positions for slot, positions in rows.items() if slot in placed})
+
     def deltas(self) -> list[TableDelta]:
         """A version that theirs brought back and that loses against ours' is not brought back."""
         for slots in self.killed.values():
@@ -176,7 +185,7 @@ def _contested(
     updated, lost = meeting.theirs >= 0, meeting.theirs < 0
     by_overwrite = _among(meeting.base, ours.gone.get("overwrite", {}))
     theirs_overwrote = _among(meeting.base, theirs.gone.get("overwrite", {}))
-    replay.kill_ids("update", meeting.theirs[updated & (meeting.ours < 0) & by_overwrite])  # A4: discarded
+    replay.discard(meeting.theirs[updated & (meeting.ours < 0) & by_overwrite])  # A4
     contested: np.ndarray = updated & ((meeting.ours >= 0) | ~by_overwrite)
     dies = lost & (meeting.ours >= 0)
     if detect != "file":
