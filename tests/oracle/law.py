@@ -36,6 +36,7 @@ class How:
     detect: str | None
     resolve: str | None
     predicates: bool
+    backwards: bool  # theirs is older than the base: no statement of its was run since
     numbers: Any
 
 
@@ -48,10 +49,11 @@ def merge(
     detect: str | None = None,
     resolve: str | None = None,
     predicates: bool = True,
+    backwards: bool = False,
     aliases: set[tuple[int, int]] = frozenset(),
 ) -> Merged:
     merged = Merged(State({}, {}, ours.dropped | theirs.dropped))
-    how = How(detect, resolve, predicates, numbers)
+    how = How(detect, resolve, predicates, backwards, numbers)
     for id in {**ours.databases, **theirs.databases}:
         merge_database(id, bases, ours, theirs, merged, how)
     for id in {**ours.tables, **theirs.tables}:
@@ -299,7 +301,7 @@ class TableMerge:
         if self.bases and not self.disputed and unchanged(self.bases, self.ours, self.detect, dead=True):
             # A table that ours did not change takes theirs' state as it is.
             self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect)
-            return self.theirs if self.theirs_changed else self.ours
+            return self.without_passing(self.theirs) if self.theirs_changed else self.ours
         table = self.ours.copy()
         self.merge_name(table)
         self.merge_properties(table)
@@ -307,6 +309,12 @@ class TableMerge:
         self.merge_columns(table)
         self.merge_rows(table)
         return table
+
+    def without_passing(self, table: Table) -> Table:
+        """Rows that came and went since the base are nothing."""
+        known = {origin for base in self.bases for origin in base.rows}
+        rows = {origin: row for origin, row in table.rows.items() if row.alive or origin in known}
+        return replace(table, rows=rows)
 
     def conflict(self, rule: str, *, data: bool = False) -> None:
         if self.how.resolve and not data:
@@ -535,9 +543,11 @@ class TableMerge:
                 self.conflict(f"{change.theirs_class}/{change.ours_class}", data=True)
 
     def statements(self, changes: "list[Change]") -> list[Write]:
-        """Theirs' deletes and updates that changed a row of the base that stays changed; in their order."""
+        """Theirs' deletes and updates that changed a row of the base that stays changed, in their order. One that a base
+        has, and that ran on rows which another one brought, is older than what ours inserted."""
         found = {write.id: write for change in changes for write in change.theirs_statements}
-        return [found[id] for id in sorted(found)]
+        old = {row.write.id for base in self.bases for last in base.rows.values() for row in last.versions}
+        return [found[id] for id in sorted(found.keys() - old)]
 
     def settle(self, change: "Change", table: Table, write: Write) -> None:
         """Replays theirs' change of one row on ours."""
@@ -607,7 +617,8 @@ class TableMerge:
                 found[row.born.id] = row.born
             if not row.alive and in_base:
                 found[row.write.id] = row.write
-        return [write for id, write in sorted(found.items()) if write.kind == "overwrite" and id not in known]
+        since = {} if self.how.backwards else found
+        return [write for id, write in sorted(since.items()) if write.kind == "overwrite" and id not in known]
 
 
 def last_shared(ours: Row | None, theirs: Row | None) -> Row | None:
@@ -683,7 +694,8 @@ class Change:
 
     @property
     def theirs_class(self) -> str | None:
-        return self._class(self.theirs, self.theirs_record, self.table.theirs.columns)
+        found = self._class(self.theirs, self.theirs_record, self.table.theirs.columns)
+        return "delete" if found == "overwrite" and self.theirs is None and self.table.how.backwards else found
 
     @property
     def discarded(self) -> bool:

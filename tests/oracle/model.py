@@ -91,7 +91,7 @@ class Model:
             case s.Revert(ref):
                 commit = self.commit_of(ref)
                 self.refuse_if(not commit.parents, "the first commit has no parent")
-                self.replay(branch, base=commit, theirs=commit.parents[0])
+                self.replay(branch, base=commit, theirs=commit.parents[0], backwards=True)
             case _:
                 before = self.state(branch)
                 after = before.copy()
@@ -143,7 +143,7 @@ class Model:
         )
         self.settle(branch, merged, theirs)
 
-    def replay(self, branch: str, base: Commit, theirs: Commit) -> None:
+    def replay(self, branch: str, base: Commit, theirs: Commit, *, backwards: bool = False) -> None:
         """LAW.md, "Going back": detect = row, no predicate checks, no merge edge."""
         ours = self.branches[branch].head
         merged = law.merge(
@@ -152,6 +152,7 @@ class Model:
             theirs.state,
             detect="row",
             predicates=False,
+            backwards=backwards,
             aliases=self.aliases(ours, theirs),
             numbers=self.numbers,
         )

@@ -42,7 +42,7 @@ Detect = Literal["file", "row", "cell"]
 Changed = Mapping[str, Positions]
 """`delete` and `update` -> rows of the base."""
 NOTHING: Positions = {}
-_NO_ROWS = np.empty(0, np.int64)
+NO_ROWS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def merge_rows(
     origins: Origins,
     shared: Shared = NOTHING_SHARED,
     spared: Positions = NOTHING,
-    risen: Callable[[], np.ndarray] = lambda: _NO_ROWS,
+    risen: Callable[[], np.ndarray] = lambda: NO_ROWS,
 ) -> RowMerge:
     """`shared`: what the sides' base has and the true base lacks. Rows born since never count for detect = file.
     `spared`: rows of the base that are not replayed, since others decide what becomes of them. `risen`: older rows that

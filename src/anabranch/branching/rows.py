@@ -121,13 +121,18 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
         for cause, rows in causes.get(slot, {}).items() if stays else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
-        cause = removed.get(slot, "delete")
-        _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left)
+        why = removed.get(slot) or _why_absent(base.parts[slot], scopes)
+        _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     stand = [scope for scope in scopes if _stands(scope, base, head, gone, new)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
+
+
+def _why_absent(part: Part, scopes: Sequence[Scope]) -> str:
+    """The class of a base's rows that never came here: an overwrite discarded them, or they were deleted by then."""
+    return "overwrite" if any(scope.covers(part) for scope in scopes) else "delete"
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:

@@ -101,8 +101,8 @@ def with_shared(
     young = frozenset(slot for slot in slots if not any(slot in base.parts for base in bases))
     versions = [part for part in slots.values() if part.slot in young]
     if not any(part.has_origin for part in versions):
-        dead = united([common.dead, by_slot(never_had)])
-        return replace(common, parts=parts, dead=dead), Shared(young, _NONE, _NONE)
+        never = {slot: rows for slot, rows in by_slot(never_had).items() if slot in young}
+        return replace(common, parts=parts, dead=united([common.dead, never])), Shared(young, _NONE, _NONE)
     ids = np.concatenate([ids_of({part.slot: BitMap(range(part.rows))}) for part in versions])
     found = origins_of(ids, parts, origins)
     _, last = np.unique(found[::-1], return_index=True)

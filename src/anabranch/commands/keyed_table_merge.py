@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anabranch.branching.row_merge import Replay
+from anabranch.branching.row_merge import NO_ROWS, Replay
 from anabranch.branching.schema_merge import newly_required
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
 from anabranch.commands.keyed_merge import Decided, KeyedMerge, Required, as_replay
@@ -65,7 +65,7 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
         _settle_lacking(merger, made, done, required)
     made.removed_rows = sum(merger.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
     merger.hide_schemas(made)
-    merger.name_operations(made, {})
+    merger.name_operations(made, {}, NO_ROWS)
 
 
 def _required(merger: TableMerger, made: TableMerge, replay: Replay) -> Required:

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.branching.criss_cross import disputed, left_standing, overwritten
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
-from anabranch.branching.row_merge import Changed, Contest, Detect, Replay, merge_rows
+from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, merge_rows
 from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of, visible
 from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json
-from anabranch.branching.settle import Bases, Settled, chosen, same_rows, settle
-from anabranch.branching.versions import changed_by, surely_differs
+from anabranch.branching.settle import same_rows
+from anabranch.branching.versions import surely_differs
+from anabranch.commands.contests import Contests
 from anabranch.commands.keyed_merge import list_deltas
 from anabranch.commands.keyed_table_merge import check_engine, merge_keyed
 from anabranch.commands.meet_inserts import Inserts
@@ -48,8 +48,6 @@ class TableMerger(TableSides):
     def __init__(self, session: Session, table_id: str, reads: Batch, wishes: Wishes) -> None:
         super().__init__(session, table_id, reads)
         self.wishes = wishes
-        self._rejected = np.empty(0, np.int64)
-        """Base rows that both sides changed, and of which the user wants ours."""
 
     @cached_property
     def detect(self) -> Detect:
@@ -148,7 +146,7 @@ class TableMerger(TableSides):
         else:
             made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
             gone = {} if is_new else settled_classes(self.other, self.origins).gone
-            brought = self._brought({cause: gone.get(cause, {}) for cause in ("delete", "update")})
+            brought = self._brought({cause: gone.get(cause, {}) for cause in ("delete", "update")}, NO_ROWS)
             made.operations += [("delete", {BROUGHT: brought})] if brought else []
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
         self.hide_schemas(made)
@@ -224,18 +222,16 @@ class TableMerger(TableSides):
         if self.choice is None:
             made.conflicts += merged.conflicts
         replay, contest, changed = merged.replay, merged.contest, merged.changed
+        contests = Contests(self, made, replay, resolution)
         if len(self.at.bases) > 1:
-            crossed, theirs_changed = self._cross(made, replay, resolution)
-            contest = contest.where(~np.isin(origins_of(contest.base, self.base_state.parts, self.origins), crossed))
-            if self.detect != "file":
-                changed = self._really_changed(changed, crossed, theirs_changed)
+            contest, changed = contests.cross(contest, changed)
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
             Inserts(self, made, replay).meet(Statements(self).standing(changed), resolution)
         made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
         made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
         made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
-        self._settle(made, contest, replay, resolution)
+        contests.settle(contest)
         if resolution is not None:
             resolution.refuse_others()
         self.name_aliases(made, replay)
@@ -246,11 +242,11 @@ class TableMerger(TableSides):
         made.conflicts += self.unreadable(made, replay)
         self.hide_schemas(made)
         made.news |= bool(made.conflicts)
-        self.name_operations(made, changed)
+        self.name_operations(made, changed, contests.rejected)
 
-    def name_operations(self, made: TableMerge, changed: Changed) -> None:
+    def name_operations(self, made: TableMerge, changed: Changed, rejected: np.ndarray) -> None:
         """What the merge did to rows, for later merges; and to columns, if only new aliases changed them. `changed`:
-        rows that theirs deleted or updated."""
+        rows that theirs deleted or updated; `rejected`: those of them of which the user wants ours."""
         if made.new_schema and not made.is_empty:
             made.name_column_change()
         brought: list[Segment] | None = None
@@ -259,20 +255,21 @@ class TableMerger(TableSides):
             if delta.cause == "overwrite" and self.other.scopes:
                 detail["scope"] = {"each": [scope_json(scope) for scope in self.other.scopes]}
             if delta.cause in ("delete", "update"):  # the first of them names the statements of both
-                detail[BROUGHT] = [] if brought is not None else self._brought(changed)
+                detail[BROUGHT] = [] if brought is not None else self._brought(changed, rejected)
                 brought = detail[BROUGHT]
             made.operations.append((delta.cause, detail))
         if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
             each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
 
-    def _brought(self, changed: Changed) -> list[Segment]:
+    def _brought(self, changed: Changed, rejected: np.ndarray) -> list[Segment]:
         """The statements that stand where theirs' changes of these rows are taken."""
         if not any(changed.values()):
             return []
-        rejected = by_slot(self._rejected)
-        taken = {cause: without(rows, rejected) for cause, rows in changed.items()} if rejected else changed
-        return Statements(self).brought(taken, all_taken=not rejected)
+        if not len(rejected):
+            return Statements(self).brought(changed, all_taken=True)
+        taken = {cause: without(rows, by_slot(rejected)) for cause, rows in changed.items()}
+        return Statements(self).brought(taken, all_taken=False)
 
     def name_aliases(self, made: TableMerge, replay: Replay) -> None:
         """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""
@@ -297,60 +294,6 @@ class TableMerger(TableSides):
         ids = {part.schema_id for part in parts}
         return [column for id in sorted(ids) for column in self.reads.schema(self.id, id).columns]
 
-    def _cross(self, made: TableMerge, replay: Replay, resolution: Resolution | None) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that the bases of a criss-cross disagree on and both heads have in different versions. These are held
-        against each other, and the one that stays is written anew where the replay does not leave it standing. Gives
-        the rows' origins, and whether theirs changed them."""
-        assert made.schema is not None
-        bases = [self.state(base) for base in self.at.bases]
-        dispute = disputed(bases, self.mine.head, self.other.head, self.origins)
-        contest, every, changed = dispute.contest, dispute.origins, np.ones(len(dispute), bool)
-        over = overwritten(contest, contest.ours, bases, self.mine.scopes)
-        dies = overwritten(contest, contest.theirs, bases, self.other.scopes) & ~over
-        if over.any() or dies.any():  # A4, A5; and theirs' overwrite
-            made.news = True
-            replay.kill_ids("update", contest.theirs[over])
-            replay.kill_ids("overwrite", contest.ours[dies])
-        left = np.flatnonzero(~over & ~dies)
-        if not len(left):
-            return every, changed
-        dispute = dispute.where(left)
-        contest, origins = dispute.contest, dispute.origins
-        if self.detect == "file":
-            made.news = True
-            lost = contest.theirs < 0  # theirs deleted: whatever ours did, the row is gone
-            if self.choice is None and not lost.all():
-                words = (f"{int((~lost).sum()):,} rows differ",) * 2
-                made.conflicts.append(ConflictRecord(self.name, "rows", "criss-cross", *words))
-                return every, changed
-            ours_dies, theirs_dies = chosen(contest, self.choice or "theirs")
-            ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
-        else:
-            rows = [self.rows_of(made.schema, *of) for of in zip(bases, dispute.versions, strict=True)]
-            lacking = np.any([ids < 0 for ids in dispute.versions], axis=0)
-            done = self._settled(made, contest, Bases(tuple(rows), lacking), origins, resolution)
-            changed[left] = done.changed_there
-            ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
-        stays = [(self.mine.head, contest.ours, ours_dies), (self.other.head, contest.theirs, theirs_dies)]
-        for state, ids, dies in stays:
-            replay.kill_ids("update", dies)
-            winner = (ids >= 0) & ~np.isin(ids, dies)
-            lost = winner & ~left_standing(self.mine.head, replay, ids)
-            if lost.any():
-                made.add(self.rows_of(made.schema, state, ids[lost]), origins[lost])
-        return every, changed
-
-    def _really_changed(self, changed: Changed, crossed: np.ndarray, theirs_changed: np.ndarray) -> Changed:
-        """What theirs deleted or updated, without crossed rows that are what all bases have."""
-        same = crossed[~theirs_changed]
-        if not len(same):
-            return changed
-        found = {}
-        for cause, rows in changed.items():
-            ids = ids_of(rows)
-            found[cause] = by_slot(ids[~np.isin(origins_of(ids, self.base_state.parts, self.origins), same)])
-        return found
-
     def _resolution(self, made: TableMerge) -> Resolution | None:
         """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
         given = self.wishes.rows.get(self.id)
@@ -359,67 +302,6 @@ class TableMerger(TableSides):
         assert made.schema is not None
         made.resolved = True
         return resolution(given, made.schema)
-
-    def _settle(self, made: TableMerge, contest: Contest, replay: Replay, resolution: Resolution | None) -> None:
-        if not len(contest):
-            return
-        if self.detect == "file":
-            made.news = True
-            if self.choice is not None:
-                ours_dies, theirs_dies = chosen(contest, self.choice)
-                replay.kill_ids("update", ours_dies)
-                replay.kill_ids("update", theirs_dies)
-                self._reject(contest.base[np.full(len(contest), self.choice == "ours")])
-            return
-        assert made.schema is not None
-        origins = origins_of(contest.base, self.base_state.parts, self.origins)
-        done = self._settled(made, contest, None, origins, resolution)
-        replay.kill_ids("update", done.ours_dies)
-        replay.kill_ids("update", done.theirs_dies)
-
-    def _settled(
-        self,
-        made: TableMerge,
-        contest: Contest,
-        bases: Bases | None,
-        origins: np.ndarray,
-        resolution: Resolution | None,
-    ) -> Settled:
-        """By values; the rows that come of it are kept for the commit, as versions of their origins. `bases` None: the
-        contest's own base rows."""
-        assert made.schema is not None
-        ours = self.rows_of(made.schema, self.mine.head, contest.ours)
-        theirs = self.rows_of(made.schema, self.other.head, contest.theirs)
-        if bases is None:
-            versions = (self.mine.head, contest.ours, ours), (self.other.head, contest.theirs, theirs)
-            bases = Bases((self.rows_of(made.schema, self.base_state, contest.base, versions),))
-        choice = np.full(len(contest), self.choice or "")
-        if resolution is not None:
-            choice = resolution.choices(contest, ours, theirs, self.choice or "")
-        done = settle(self.name, contest, bases, ours, theirs, self.detect, choice)
-        made.news |= done.news
-        made.conflicts += done.conflicts
-        self._reject(contest.base[done.conflicting & (choice == "ours")])
-        if len(done.places):
-            made.add(done.combined, origins[done.places], self._changed_since(made.schema, contest, done.places))
-        if resolution is not None:
-            resolution.use(contest.base[done.conflicting])
-            given = contest.base[done.given]
-            rows, ids = resolution.values(given)
-            if len(ids):
-                made.add(rows, origins[done.given][np.isin(given, ids)])
-        return done
-
-    def _reject(self, rows: np.ndarray) -> None:
-        self._rejected = np.union1d(self._rejected, rows)
-
-    def _changed_since(self, schema: Schema, contest: Contest, places: np.ndarray) -> frozenset[str] | None:
-        """The columns in which combined rows may differ from their first versions."""
-        parts = {
-            **self._holding(self.mine.head, contest.ours[places]),
-            **self._holding(self.other.head, contest.theirs[places]),
-        }
-        return changed_by((), parts.values(), self.written(parts), schema)
 
     def _surely_differs(self, rows: Positions) -> bool:
         """Whether theirs is known to show one of these base rows otherwise, from what its statements recorded."""

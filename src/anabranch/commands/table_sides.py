@@ -209,14 +209,14 @@ class TableSides:
         versions: Sequence[tuple[TableState, np.ndarray, pa.Table]] = (),
     ) -> pa.Table:
         """`versions`: other versions of the same rows that are read already, place by place."""
-        parts = self._holding(state, ids)
+        parts = self.holding(state, ids)
         for head, others, _ in versions:
-            parts |= self._holding(head, others)
+            parts |= self.holding(head, others)
         written = self.written(parts)
         known = [Alike(rows, alike(schema.columns, ids, others, parts, written)) for _, others, rows in versions]
         return fetch(self.session.folder(self.id), self.name, parts, written, schema.columns, ids, known)
 
-    def _holding(self, state: TableState, ids: np.ndarray) -> dict[int, Part]:
+    def holding(self, state: TableState, ids: np.ndarray) -> dict[int, Part]:
         slots = np.unique(ids[ids >= 0] >> POSITION_BITS).tolist()
         parts = self._all_parts(state)
         return {slot: parts[slot] for slot in slots}

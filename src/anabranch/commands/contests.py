@@ -1,0 +1,147 @@
+"""Contests in the merge of one table: rows that both sides changed.
+
+Files alone need no values: the user's choice takes a side. Under row and cell the rows are read, and settled by their
+values, by the user's choice, or by the rows that the user gave. What comes of it that no part has is kept for the
+commit. After a criss-cross the rows that its bases disagree on are contests of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch.branching.criss_cross import Dispute, disputed, left_standing, overwritten
+from anabranch.branching.row_merge import NO_ROWS, Changed, Contest, Replay
+from anabranch.branching.rows import ids_of, origins_of
+from anabranch.branching.settle import Bases, Settled, chosen, settle
+from anabranch.branching.versions import changed_by
+from anabranch.commands.merge_plan import TableMerge
+from anabranch.commands.resolutions import Resolution
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.schema import Schema
+from anabranch.storage.row_ids import by_slot
+
+if TYPE_CHECKING:
+    from anabranch.commands.table_merge import TableMerger
+
+
+class Contests:
+    """`rejected`: base rows that both sides changed, and of which the user wants ours."""
+
+    def __init__(self, merger: TableMerger, made: TableMerge, replay: Replay, resolution: Resolution | None) -> None:
+        self.merger, self.made, self.replay, self.resolution = merger, made, replay, resolution
+        self.rejected = NO_ROWS
+
+    def settle(self, contest: Contest) -> None:
+        if not len(contest):
+            return
+        if self.merger.detect != "file":
+            done = self._by_values(contest, self._origins(contest.base))
+            self.replay.kill_ids("update", done.ours_dies)
+            self.replay.kill_ids("update", done.theirs_dies)
+            return
+        self.made.news = True
+        choice = self.merger.choice
+        if choice is not None:
+            for dies in chosen(contest, choice):
+                self.replay.kill_ids("update", dies)
+            self._reject(contest.base[np.full(len(contest), choice == "ours")])
+
+    # --- criss-crosses ------------------------------------------------------------------------------------------------
+
+    def cross(self, contest: Contest, changed: Changed) -> tuple[Contest, Changed]:
+        """Settles what the bases disagree on; gives what is left of a contest, and of the rows that theirs changed."""
+        merger = self.merger
+        bases = [merger.state(base) for base in merger.at.bases]
+        dispute = disputed(bases, merger.mine.head, merger.other.head, merger.origins)
+        over = overwritten(dispute.contest, dispute.contest.ours, bases, merger.mine.scopes)
+        dies = overwritten(dispute.contest, dispute.contest.theirs, bases, merger.other.scopes) & ~over
+        if over.any() or dies.any():  # A4, A5; and theirs' overwrite
+            self.made.news = True
+            self.replay.kill_ids("update", dispute.contest.theirs[over])
+            self.replay.kill_ids("overwrite", dispute.contest.ours[dies])
+        same = self._crossed(dispute.where(~over & ~dies))
+        left = contest.where(~np.isin(self._origins(contest.base), dispute.origins))
+        if not len(same):
+            return left, changed
+        ids = {cause: ids_of(rows) for cause, rows in changed.items()}
+        return left, {cause: by_slot(rows[~np.isin(self._origins(rows), same)]) for cause, rows in ids.items()}
+
+    def _crossed(self, dispute: Dispute) -> np.ndarray:
+        """Both heads have these rows, in different versions, which are held against each other. The one that stays is
+        written anew where the replay does not leave it standing. Gives the origins of rows that theirs has as all bases
+        do."""
+        merger, contest, schema = self.merger, dispute.contest, self.made.schema
+        assert schema is not None
+        if not len(dispute):
+            return NO_ROWS
+        same = NO_ROWS
+        if merger.detect == "file":
+            self.made.news = True
+            lost = contest.theirs < 0  # theirs deleted: whatever ours did, the row is gone
+            if merger.choice is None and not lost.all():
+                words = (f"{int((~lost).sum()):,} rows differ",) * 2
+                self.made.conflicts.append(ConflictRecord(merger.name, "rows", "criss-cross", *words))
+                return same
+            ours_dies, theirs_dies = chosen(contest, merger.choice or "theirs")
+            ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
+        else:
+            states = [merger.state(base) for base in merger.at.bases]
+            rows = [merger.rows_of(schema, state, ids) for state, ids in zip(states, dispute.versions, strict=True)]
+            lacking = np.any([ids < 0 for ids in dispute.versions], axis=0)
+            done = self._by_values(contest, dispute.origins, Bases(tuple(rows), lacking))
+            ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
+            same = dispute.origins[~done.changed_there]
+        heads = [(merger.mine.head, contest.ours, ours_dies), (merger.other.head, contest.theirs, theirs_dies)]
+        for head, ids, dies in heads:
+            self.replay.kill_ids("update", dies)
+            stays = (ids >= 0) & ~np.isin(ids, dies)
+            lost = stays & ~left_standing(merger.mine.head, self.replay, ids)
+            if lost.any():
+                self.made.add(merger.rows_of(schema, head, ids[lost]), dispute.origins[lost])
+        return same
+
+    def _origins(self, ids: np.ndarray) -> np.ndarray:
+        return origins_of(ids, self.merger.base_state.parts, self.merger.origins)
+
+    # --- values -------------------------------------------------------------------------------------------------------
+
+    def _by_values(self, contest: Contest, origins: np.ndarray, bases: Bases | None = None) -> Settled:
+        """The rows that come of it are kept for the commit, as versions of their origins. `bases` None: the contest's
+        own base rows."""
+        merger, made, schema = self.merger, self.made, self.made.schema
+        assert schema is not None
+        ours = merger.rows_of(schema, merger.mine.head, contest.ours)
+        theirs = merger.rows_of(schema, merger.other.head, contest.theirs)
+        if bases is None:
+            versions = (merger.mine.head, contest.ours, ours), (merger.other.head, contest.theirs, theirs)
+            bases = Bases((merger.rows_of(schema, merger.base_state, contest.base, versions),))
+        choice = np.full(len(contest), merger.choice or "")
+        if self.resolution is not None:
+            choice = self.resolution.choices(contest, ours, theirs, merger.choice or "")
+        done = settle(merger.name, contest, bases, ours, theirs, merger.detect, choice)
+        made.news |= done.news
+        made.conflicts += done.conflicts
+        self._reject(contest.base[done.conflicting & (choice == "ours")])
+        if len(done.places):
+            made.add(done.combined, origins[done.places], self._changed_since(schema, contest, done.places))
+        if self.resolution is not None:
+            self.resolution.use(contest.base[done.conflicting])
+            given = contest.base[done.given]
+            rows, ids = self.resolution.values(given)
+            if len(ids):
+                made.add(rows, origins[done.given][np.isin(given, ids)])
+        return done
+
+    def _reject(self, rows: np.ndarray) -> None:
+        self.rejected = np.union1d(self.rejected, rows)
+
+    def _changed_since(self, schema: Schema, contest: Contest, places: np.ndarray) -> frozenset[str] | None:
+        """The columns in which combined rows may differ from their first versions."""
+        merger = self.merger
+        parts = {
+            **merger.holding(merger.mine.head, contest.ours[places]),
+            **merger.holding(merger.other.head, contest.theirs[places]),
+        }
+        return changed_by((), parts.values(), merger.written(parts), schema)
