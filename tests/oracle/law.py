@@ -543,8 +543,8 @@ class TableMerge:
                 self.conflict(f"{change.theirs_class}/{change.ours_class}", data=True)
 
     def statements(self, changes: "list[Change]") -> list[Write]:
-        """Theirs' deletes and updates that changed a row of the base that stays changed, in their order. One that a base
-        has, and that ran on rows which another one brought, is older than what ours inserted."""
+        """Theirs' deletes and updates that changed a row of the base that stays changed; in their order. One that a
+        base has, and that ran on rows which another one brought, is older than what ours inserted."""
         found = {write.id: write for change in changes for write in change.theirs_statements}
         old = {row.write.id for base in self.bases for last in base.rows.values() for row in last.versions}
         return [found[id] for id in sorted(found.keys() - old)]

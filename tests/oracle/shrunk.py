@@ -256,4 +256,33 @@ SHRUNK = {
         "INSERT INTO d.t (k, c) VALUES (1, 3); USE BRANCH x; ALTER TABLE d.t ADD COLUMN c INT; MERGE BRANCH a; "
         "USE BRANCH a; MERGE BRANCH x; INSERT INTO d.t (k, c) VALUES (2, 4); USE BRANCH x; MERGE BRANCH a"
     ),
+    "rows that RESTORE brought back meet theirs' UPDATE": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); "
+        "DELETE FROM d.t WHERE k = 2; CREATE BRANCH x FROM main; RESTORE TABLE d.t TO VERSION 3; USE BRANCH x; "
+        "UPDATE d.t SET a = 5 WHERE k > 0; USE BRANCH main; MERGE BRANCH x WITH (detect = 'row'); "
+        "MERGE BRANCH x WITH (detect = 'file'); MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
+    "rows that REVERT brought back, updated since, meet theirs' DELETE": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); "
+        "DELETE FROM d.t WHERE k = 2; CREATE BRANCH x FROM main; REVERT main@4; UPDATE d.t SET a = 7 WHERE k = 2; "
+        "USE BRANCH x; DELETE FROM d.t WHERE k > 0; USE BRANCH main; MERGE BRANCH x WITH (detect = 'cell'); "
+        "MERGE BRANCH x WITH (detect = 'file'); MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
+    "a row that came and went before a merge can be picked": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (3, 0); CREATE BRANCH a FROM main; "
+        "UPDATE d.t SET a = 1 WHERE k = 1; USE BRANCH a; INSERT INTO d.t (k, a) VALUES (4, 0); "
+        "DELETE FROM d.t WHERE k > 2; USE BRANCH main; MERGE BRANCH a WITH (detect = 'row'); CHERRY PICK a@4"
+    ),
+    "what A4 discarded does not come back as a delete": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (4, 1); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH a; UPDATE d.t SET a = 24 WHERE a = 1; USE BRANCH x; "
+        "INSERT OVERWRITE d.t (k, a) VALUES (6, 0); USE BRANCH a; MERGE BRANCH x WITH (detect = 'file'); REVERT a@4; "
+        "USE BRANCH main; INSERT INTO d.t (k, a) VALUES (3, 1); MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
+    "a version that an overwrite discarded, merged there and back": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (4, 1, 1); CREATE BRANCH x FROM main; "
+        "UPDATE d.t SET a = 23 WHERE k = 4; USE BRANCH x; INSERT OVERWRITE d.t (k, a, b) VALUES (8, 1, 1); "
+        "MERGE BRANCH main WITH (detect = 'cell'); USE BRANCH main; UPDATE d.t SET b = 24 WHERE k > 3; "
+        "MERGE BRANCH x WITH (detect = 'row')"
+    ),
 }
