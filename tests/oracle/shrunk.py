@@ -277,12 +277,19 @@ SHRUNK = {
         "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (4, 1); CREATE BRANCH a FROM main; "
         "CREATE BRANCH x FROM main; USE BRANCH a; UPDATE d.t SET a = 24 WHERE a = 1; USE BRANCH x; "
         "INSERT OVERWRITE d.t (k, a) VALUES (6, 0); USE BRANCH a; MERGE BRANCH x WITH (detect = 'file'); REVERT a@4; "
-        "USE BRANCH main; INSERT INTO d.t (k, a) VALUES (3, 1); MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'cell')"
+        "USE BRANCH main; INSERT INTO d.t (k, a) VALUES (3, 1); "
+        "MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'cell')"
     ),
     "a version that an overwrite discarded, merged there and back": (
-        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (4, 1, 1); CREATE BRANCH x FROM main; "
-        "UPDATE d.t SET a = 23 WHERE k = 4; USE BRANCH x; INSERT OVERWRITE d.t (k, a, b) VALUES (8, 1, 1); "
-        "MERGE BRANCH main WITH (detect = 'cell'); USE BRANCH main; UPDATE d.t SET b = 24 WHERE k > 3; "
-        "MERGE BRANCH x WITH (detect = 'row')"
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (4, 1, 1); "
+        "CREATE BRANCH x FROM main; UPDATE d.t SET a = 23 WHERE k = 4; USE BRANCH x; "
+        "INSERT OVERWRITE d.t (k, a, b) VALUES (8, 1, 1); MERGE BRANCH main WITH (detect = 'cell'); USE BRANCH main; "
+        "UPDATE d.t SET b = 24 WHERE k > 3; MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "a slot that theirs took back, and ours has brought back a row of it": (
+        "CREATE TABLE d.t (k INT, b INT); INSERT INTO d.t (k, b) VALUES (4, 1), (5, 1); CREATE BRANCH x FROM main; "
+        "USE BRANCH x; REVERT x@3; USE BRANCH main; UPDATE d.t SET b = 22 WHERE k > 4; USE BRANCH x; "
+        "MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH main; "
+        "RESTORE TABLE d.t TO VERSION 3; MERGE BRANCH x RESOLVE USING OURS WITH (detect = 'row')"
     ),
 }

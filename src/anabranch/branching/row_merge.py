@@ -318,7 +318,7 @@ def _inserts(table: str, meets: tuple[str, ...], other: Mapping[str, Positions],
 def _replayed(ours: Side, theirs: Side) -> Replay:
     """Theirs' delta on ours, as if nobody had changed the same row."""
     replay = Replay(theirs.head.table_id)
-    lost = ours.lost()
+    lost, gone = ours.lost(), theirs.lost()
     for slot, cause in theirs.placed.items():
         if slot not in ours.head.parts:
             _place(
@@ -330,7 +330,11 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
                 left = rows - ours.head.dead.get(slot, BitMap())
                 replay.kill(cause, {slot: left - lost[slot] if slot in lost else left})
             elif slot in ours.head.parts:
-                replay.removed.setdefault("restore" if slot in theirs.undone else cause, set()).add(slot)
+                done = "restore" if slot in theirs.undone else cause
+                if visible(ours.head, slot) - gone[slot]:  # ours has brought others of its rows back
+                    replay.kill(done, {slot: rows - ours.head.dead.get(slot, BitMap())})
+                else:
+                    replay.removed.setdefault(done, set()).add(slot)
     for slot, rows in theirs.back.items():
         if slot in ours.head.parts:
             replay.revive(slot, rows & ours.head.dead.get(slot, BitMap()))

@@ -179,7 +179,8 @@ class TableSides:
     def risen(self) -> np.ndarray:
         """Rows that ours has brought back since the base, and theirs has not: new ones, like those that it inserted."""
         ids = risen(self.mine, self.origins)
-        ids = ids[~np.isin(ids, ids_of({slot: visible(self.other.head, slot) for slot in by_slot(ids)}))]
+        if len(ids):
+            ids = ids[~np.isin(ids, ids_of({slot: visible(self.other.head, slot) for slot in by_slot(ids)}))]
         if not len(ids):
             return ids
         its = origins_of(ids, self._all_parts(self.mine.head), self.origins)
