@@ -311,9 +311,15 @@ class TableMerge:
         return table
 
     def without_passing(self, table: Table) -> Table:
-        """Rows that came and went since the base are nothing."""
-        known = {origin for base in self.bases for origin in base.rows}
-        rows = {origin: row for origin, row in table.rows.items() if row.alive or origin in known}
+        """Rows that came and went since the base are nothing, and so are versions of rows that are gone."""
+        base = {origin: row for known in reversed(self.bases) for origin, row in known.rows.items()}
+        rows = {}
+        for origin, row in table.rows.items():
+            before = base.get(origin)
+            if row.alive or (before and not before.alive):
+                rows[origin] = row
+            elif before:
+                rows[origin] = before.killed(row.write)
         return replace(table, rows=rows)
 
     def conflict(self, rule: str, *, data: bool = False) -> None:
