@@ -292,4 +292,10 @@ SHRUNK = {
         "MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH main; "
         "RESTORE TABLE d.t TO VERSION 3; MERGE BRANCH x RESOLVE USING OURS WITH (detect = 'row')"
     ),
+    "an UPDATE that RESTORE undid, on rows that an earlier one had changed and RESTORE brings back so": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); CREATE BRANCH a FROM main; "
+        "UPDATE d.t SET a = 11 WHERE k < 7; RESTORE TABLE d.t TO VERSION 3; UPDATE d.t SET a = 1 WHERE k > 1; "
+        "RESTORE TABLE d.t TO VERSION 4; USE BRANCH a; INSERT INTO d.t (k, a) VALUES (3, 0); "
+        "MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
 }

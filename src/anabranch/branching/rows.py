@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from pyroaring import BitMap
 
-from anabranch.model.history import Position
+from anabranch.model.history import Commit, Position
 from anabranch.model.part import POSITION_BITS, Part, new_rows
-from anabranch.model.records import TableDelta
+from anabranch.model.records import Change, TableDelta
 from anabranch.model.state import TableState
 from anabranch.storage.row_ids import by_slot, united, without
 
@@ -186,16 +186,19 @@ def placed_since(deltas: Iterable[TableDelta]) -> dict[int, Part]:
     return found
 
 
-def without_undone(deltas: Sequence[TableDelta], restores: Sequence[tuple[int, int]]) -> list[TableDelta]:
-    """What a RESTORE undid is no statement's doing any more: rows that are gone in spite of it are gone by the RESTORE.
+def restored(changes: Iterable[tuple[Commit, Change]]) -> dict[int, int]:
+    """The version that a RESTORE made -> the one that it went back to; a REVERT names none."""
+    went_back = [(commit.version, change.detail) for commit, change in changes if change.operation == "restore"]
+    return {version: detail["version"] for version, detail in went_back if "version" in detail}
 
-    `restores`: (its version, the version that it went back to).
-    """
+
+def without_undone(deltas: Sequence[TableDelta], restores: Mapping[int, int]) -> list[TableDelta]:
+    """What a RESTORE undid is no statement's doing any more: rows that are gone in spite of it are gone by it."""
     if not restores:
         return list(deltas)
     found: list[TableDelta] = []
     for delta in deltas:
-        if any(back < (delta.version or 0) < version for version, back in restores):
+        if any(back < (delta.version or 0) < version for version, back in restores.items()):
             found.append(replace(delta, removed=(), killed={}, revived={}))
             found.append(replace(delta, placed=(), cause="restore"))
         else:

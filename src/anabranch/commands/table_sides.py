@@ -18,6 +18,7 @@ from anabranch.branching.rows import (
     ids_of,
     origins_of,
     placed_since,
+    restored,
     risen,
     side_of,
     versions,
@@ -149,17 +150,12 @@ class TableSides:
         return self._side(self.at.theirs)
 
     def _side(self, head: Position) -> Side:
-        deltas = without_undone(self.deltas(head), self._restores(head))
+        deltas = without_undone(self.deltas(head), restored(self.changes(head)))
         scopes = self._scopes(head)
         if head == self.at.theirs and scopes and self.ours_moved:
             known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
             scopes = [scope for scope in scopes if scope.of not in known]
         return side_of(self.base_state, self.state(head), deltas, scopes)
-
-    def _restores(self, head: Position) -> list[tuple[int, int]]:
-        """(the version that a RESTORE made, the one that it went back to); a REVERT names none."""
-        went_back = [(c.version, x) for c, x in self.changes(head) if x.operation == "restore"]
-        return [(version, change.detail["version"]) for version, change in went_back if "version" in change.detail]
 
     def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
