@@ -255,7 +255,7 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
 
     def write(old: Write) -> Write:
         where = tuple(Test(column(test.column), test.op, test.value) for test in old.where)
-        sets = tuple(Setting(column(part.column), part.value, column(part.source)) for part in old.sets)
+        sets = old.sets and tuple(Setting(column(part.column), part.value, column(part.source)) for part in old.sets)
         return replace(old, where=where, sets=sets)
 
     def row(old: Row | None) -> Row | None:

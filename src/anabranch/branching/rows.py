@@ -121,18 +121,15 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
         for cause, rows in causes.get(slot, {}).items() if stays else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
-        why = removed.get(slot) or _why_absent(base.parts[slot], scopes)
+        why = removed.get(slot, "restore")
+        if why == "restore":  # no statement took it away, or it never came here
+            why = "overwrite" if any(scope.covers(base.parts[slot]) for scope in scopes) else "delete"
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     stand = [scope for scope in scopes if _stands(scope, base, head, gone, new)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
-
-
-def _why_absent(part: Part, scopes: Sequence[Scope]) -> str:
-    """The class of a base's rows that never came here: an overwrite discarded them, or they were deleted by then."""
-    return "overwrite" if any(scope.covers(part) for scope in scopes) else "delete"
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:
@@ -190,6 +187,21 @@ def restored(changes: Iterable[tuple[Commit, Change]]) -> dict[int, int]:
     """The version that a RESTORE made -> the one that it went back to; a REVERT names none."""
     went_back = [(commit.version, change.detail) for commit, change in changes if change.operation == "restore"]
     return {version: detail["version"] for version, detail in went_back if "version" in detail}
+
+
+def lasting(changes: Sequence[tuple[Commit, Change]]) -> dict[int, int]:
+    """The RESTOREs, unless a REVERT may have brought back what one of them took."""
+    reverted = any(change.operation == "restore" and "version" not in change.detail for _, change in changes)
+    return {} if reverted else restored(changes)
+
+
+def is_left(version: int, head: Position, restores: Mapping[int, int]) -> bool:
+    """Whether what a version did is part of the head's state: a RESTORE takes all away that came since, and brings back
+    what an earlier one took."""
+    upto = head.version
+    while (last := max((made for made in restores if made <= upto), default=-1)) > version:
+        upto = restores[last]
+    return version <= upto
 
 
 def without_undone(deltas: Sequence[TableDelta], restores: Mapping[int, int]) -> list[TableDelta]:

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from anabranch.branching.base import reached
 from anabranch.branching.row_merge import Changed
-from anabranch.branching.rows import Positions, ids_of, origins_of, restored
+from anabranch.branching.rows import Positions, ids_of, is_left, lasting, origins_of
 from anabranch.execution.predicate import Predicate
 from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.part import POSITION_BITS
@@ -116,12 +116,11 @@ class Statements:
         if redone:  # rows of statements that are older than the bases may have been killed again
             changes = self.catalog.changes(self.at.theirs, -1, self.id)
             deltas = self.catalog.deltas(self.at.theirs, self.id, -1)
-        reverted = any(x.operation == "restore" and "version" not in x.detail for _, x in changes)
-        restores = {} if reverted else restored(changes)  # a REVERT may bring back what a RESTORE took
-        by_version = {at: done for at, done in _by_version(deltas).items() if _is_left(at, self.at.theirs, restores)}
+        restores = lasting(changes)
+        by_version = {at: done for at, done in _by_version(deltas).items() if is_left(at, self.at.theirs, restores)}
         told: dict[int, list[tuple[Commit, Change]]] = {version: [] for version in by_version}
         for commit, change in changes:
-            if not _is_left(commit.version, self.at.theirs, restores):
+            if not is_left(commit.version, self.at.theirs, restores):
                 continue
             if change.operation in ("delete", "update") and (redone or not self._is_old(commit)):
                 told.setdefault(commit.version, []).append((commit, change))
@@ -235,17 +234,6 @@ def _joined(at: Iterable[Position]) -> list[Segment]:
         else:
             found.append(Segment(branch_id, version - 1, version))
     return found
-
-
-def _is_left(version: int, head: Position, restores: Mapping[int, int]) -> bool:
-    """Whether what a version did is part of the head's state: a RESTORE takes all away that came since, and brings back
-    what an earlier one took."""
-    upto = head.version
-    while (last := max((made for made in restores if made <= upto), default=-1)) >= version:
-        if version == last:
-            return False
-        upto = restores[last]
-    return version <= upto
 
 
 def _by_version(deltas: Iterable[TableDelta]) -> dict[int, list[TableDelta]]:

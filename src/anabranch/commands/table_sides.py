@@ -16,6 +16,8 @@ from anabranch.branching.rows import (
     Versions,
     common_state,
     ids_of,
+    is_left,
+    lasting,
     origins_of,
     placed_since,
     restored,
@@ -109,11 +111,16 @@ class TableSides:
         """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
         if self.ours is None or self.ours.dropped or not self.ours_moved:
             return {}
-        ours, theirs = placed_since(self.deltas(self.at.ours)), placed_since(self.deltas(self.at.theirs))
+        ours, theirs = (placed_since(self._left(head)) for head in (self.at.ours, self.at.theirs))
         base = self._true_base.parts
         found = {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
         older = {s: part for s, part in self.state(self.at.theirs).parts.items() if s not in base and s not in theirs}
         return {**self._had_before(older), **found} if older else found
+
+    def _left(self, head: Position) -> list[TableDelta]:
+        """What a head's commits did, without those that a RESTORE has undone."""
+        restores = lasting(self.changes(head))
+        return [delta for delta in self.deltas(head) if is_left(delta.version or 0, head, restores)]
 
     def _had_before(self, slots: Mapping[int, Part]) -> dict[int, Part]:
         """Those that ours had where it and the bases parted: a REVERT of what another branch did goes back to them."""
