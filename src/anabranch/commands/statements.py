@@ -19,8 +19,9 @@ from pyroaring import BitMap
 from sqlglot import exp
 
 from anabranch.branching.base import reached
+from anabranch.branching.restores import is_left, lasting
 from anabranch.branching.row_merge import Changed
-from anabranch.branching.rows import Positions, ids_of, is_left, lasting, origins_of
+from anabranch.branching.rows import Positions, ids_of, origins_of
 from anabranch.execution.predicate import Predicate
 from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.part import POSITION_BITS

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.branching.criss_cross import disagreed
+from anabranch.branching.restores import is_left, lasting, restored, without_undone
 from anabranch.branching.rows import (
     Positions,
     Scope,
@@ -16,16 +17,12 @@ from anabranch.branching.rows import (
     Versions,
     common_state,
     ids_of,
-    is_left,
-    lasting,
     origins_of,
     placed_since,
-    restored,
     risen,
     side_of,
     versions,
     visible,
-    without_undone,
 )
 from anabranch.branching.scopes import scopes_of
 from anabranch.branching.shared import NOTHING_SHARED, Shared, discarded, with_shared
@@ -119,8 +116,8 @@ class TableSides:
 
     def _left(self, head: Position) -> list[TableDelta]:
         """What a head's commits did, without those that a RESTORE has undone."""
-        restores = lasting(self.changes(head))
-        return [delta for delta in self.deltas(head) if is_left(delta.version or 0, head, restores)]
+        deltas, restores = self.deltas(head), lasting(self.changes(head))
+        return [delta for delta in deltas if is_left(delta.version or 0, head, restores)] if restores else deltas
 
     def _had_before(self, slots: Mapping[int, Part]) -> dict[int, Part]:
         """Those that ours had where it and the bases parted: a REVERT of what another branch did goes back to them."""
