@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import data
@@ -27,8 +28,9 @@ import pyarrow.parquet as pq
 from context import TABLE, Context
 from measure import Line, assert_no_spark, child_command
 
-ROWS, WARM_UP, ROUNDS = 100, 10, 3
+ROWS, WARM_UP, ROUNDS = 100, 10, 7
 LEAST = 0.6
+SIDES = ("ours", "bare")
 CREATE = (
     "CREATE TABLE branch (id BIGINT PRIMARY KEY, head BIGINT)",
     "INSERT INTO branch VALUES (1, 0)",
@@ -59,11 +61,14 @@ def run(context: Context) -> Iterator[Line]:
                 continue
             for processes in (1, 8):
                 context.say(f"appends on {kind}, {processes} at a time")
-                best = _measure(context, stack, server, processes, count // processes)
-                ours, bare = best["ours"], best["bare"]
+                rounds = _measure(context, stack, server, processes, count // processes)
+                ours, bare = (median(each[side] for each in rounds) for side in SIDES)
                 what = f"append of {ROWS} rows, {processes} at a time, {kind} / a bare loop of the same writes"
-                how = f"{ours:.0f} against {bare:.0f} appends a second, best of {ROUNDS}; limit: {LEAST} × as many"
-                yield Line(what, bare / ours, round(1 / LEAST, 2), "×", how)
+                how = (
+                    f"{ours:.0f} against {bare:.0f} appends a second, medians of {ROUNDS} rounds, and of their ratios; "
+                    f"limit: {LEAST} × as many"
+                )
+                yield Line(what, median(each["bare"] / each["ours"] for each in rounds), round(1 / LEAST, 2), "×", how)
 
 
 def _cluster(stack: ExitStack, context: Context) -> Any:
@@ -78,16 +83,19 @@ def _cluster(stack: ExitStack, context: Context) -> Any:
         return None
 
 
-def _measure(context: Context, stack: ExitStack, server: Any, processes: int, count: int) -> dict[str, float]:
-    """Appends a second of either side, the best of some rounds in turns; everything new for every round."""
-    best = {"ours": 0.0, "bare": 0.0}
+def _measure(context: Context, stack: ExitStack, server: Any, processes: int, count: int) -> list[dict[str, float]]:
+    """Appends a second of either side, round by round: one after the other, so that they meet the same machine, and
+    each first in turns. Everything is new for every round."""
+    rounds = []
     for turn in range(ROUNDS):
-        for side in ("ours", "bare") if turn % 2 else ("bare", "ours"):
+        found = {}
+        for side in SIDES if turn % 2 else reversed(SIDES):
             folder = context.folder(f"appends-{side}")
             url = "" if server is None else stack.enter_context(server.database())
             prepare(side, folder, url)
-            best[side] = max(best[side], _together(side, folder, url, processes, count))
-    return best
+            found[side] = _together(side, folder, url, processes, count)
+        rounds.append(found)
+    return rounds
 
 
 def _together(side: str, folder: Path, url: str, processes: int, count: int) -> float:

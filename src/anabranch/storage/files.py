@@ -57,7 +57,7 @@ class Files:
     def filesystem(self) -> fs.FileSystem:
         return self._opened[0]
 
-    @property
+    @cached_property
     def root(self) -> str:
         return local_path(self.url) if self.is_local else self._opened[1]
 

@@ -28,21 +28,28 @@ _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 def encode(value: Any, type_: DataType) -> Any:
     """A Python value as JSON."""
-    if value is None:
-        return None
+    return None if value is None else _encoder(type_)(value)
+
+
+@lru_cache(maxsize=256)
+def _encoder(type_: DataType) -> Callable[[Any], Any]:
     if type_ == types.DATE:
-        return (value - _EPOCH.date()).days if isinstance(value, date) else int(value)
+        return lambda value: (value - _EPOCH.date()).days if isinstance(value, date) else int(value)
     if type_ == types.TIMESTAMP:
-        return _micros(value - _EPOCH_UTC)
+        return lambda value: _micros(value - _EPOCH_UTC)
     if type_ == types.TIMESTAMP_NTZ:
-        return _micros(value - _EPOCH)
+        return lambda value: _micros(value - _EPOCH)
     if isinstance(type_, types.Decimal):
-        return str(value)
+        return str
     if type_ == types.BINARY:
-        return value.hex()
-    if isinstance(value, float):
-        return "NaN" if math.isnan(value) else str(value) if math.isinf(value) else value + 0.0  # -0.0 equals 0.0
-    return value
+        return bytes.hex
+    return _number
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return "NaN" if math.isnan(value) else str(value) if math.isinf(value) else value + 0.0  # -0.0 equals 0.0
 
 
 def decode(value: Any, type_: DataType) -> Any:
