@@ -298,4 +298,24 @@ SHRUNK = {
         "RESTORE TABLE d.t TO VERSION 4; USE BRANCH a; INSERT INTO d.t (k, a) VALUES (3, 0); "
         "MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'cell')"
     ),
+    "REVERT of a RESTORE: the overwrite counts": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH x; INSERT OVERWRITE d.t (k, a) VALUES (6, 1); "
+        "RESTORE TABLE d.t TO VERSION 3; REVERT x@5; USE BRANCH a; UPDATE d.t SET a = 22 WHERE k = 1; "
+        "INSERT INTO d.t (k, a) VALUES (7, 0); MERGE BRANCH x RESOLVE USING OURS WITH (detect = 'cell')"
+    ),
+    "a row that RESTORE took back before it was born is deleted, whatever was truncated since": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH a FROM main; USE BRANCH a; "
+        "INSERT INTO d.t (k) VALUES (2); USE BRANCH main; MERGE BRANCH a; RESTORE TABLE d.t TO VERSION 3; "
+        "TRUNCATE TABLE d.t; USE BRANCH a; INSERT INTO d.t (k) VALUES (6); MERGE BRANCH main WITH (detect = 'file')"
+    ),
+    "a version that RESTORE took back, and then the row was truncated: overwritten": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); "
+        "UPDATE d.t SET a = 23 WHERE k = 1; RESTORE TABLE d.t TO VERSION 3; TRUNCATE TABLE d.t; REVERT main@4"
+    ),
+    "an insert that RESTORE undid can be picked": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); INSERT INTO d.t (k) VALUES (4); "
+        "CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; USE BRANCH a; INSERT OVERWRITE d.t (k) VALUES (2); "
+        "RESTORE TABLE d.t TO VERSION 3; CHERRY PICK x@4"
+    ),
 }

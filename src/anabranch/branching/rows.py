@@ -121,15 +121,20 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
         for cause, rows in causes.get(slot, {}).items() if stays else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
-        why = removed.get(slot, "restore")
-        if why == "restore":  # no statement took it away, or it never came here
-            why = "overwrite" if any(scope.covers(base.parts[slot]) for scope in scopes) else "delete"
+        why = removed.get(slot) or _without_event(base.parts[slot], scopes)
+        if why == "restore" and base.parts[slot].has_origin:  # older versions were there, for others to take away
+            why = _without_event(base.parts[slot], scopes)
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     stand = [scope for scope in scopes if _stands(scope, base, head, gone, new)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
+
+
+def _without_event(part: Part, scopes: Sequence[Scope]) -> str:
+    """The class of rows that no event on their slot took away."""
+    return "overwrite" if any(scope.covers(part) for scope in scopes) else "delete"
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from anabranch.branching.base import reached, reaches
 from anabranch.branching.criss_cross import disagreed
 from anabranch.branching.restores import is_left, lasting, restored, without_undone
 from anabranch.branching.rows import (
@@ -158,22 +159,39 @@ class TableSides:
         scopes = self._scopes(head)
         if head == self.at.theirs and scopes and self.ours_moved:
             known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
-            scopes = [scope for scope in scopes if scope.of not in known]
+            scopes = [scope for scope in scopes if scope.of not in known and not self._is_old(scope)]
         return side_of(self.base_state, self.state(head), deltas, scopes)
 
     def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
-        found: list[tuple[int, Scope]] = []
-        for commit, change in self.changes(head):
-            scope = change.detail.get("scope")
-            if change.operation == "overwrite" and scope is not None:
-                deltas = [delta for delta in self.deltas(head) if delta.version == commit.version]
-                of = Position(commit.branch_id, commit.version)
-                found += [(commit.version, one) for one in scopes_of(scope, deltas, of)]
-            elif change.operation == "restore" and "version" in change.detail:
-                found = [(version, one) for version, one in found if version <= change.detail["version"]]
-        newest = max(self.reads.history.reached(head), default=-1) if found else -1
-        return [scope for version, scope in found if version > newest]
+        changes = self.changes(head)
+        overwrites = [
+            (c, x.detail["scope"]) for c, x in changes if x.operation == "overwrite" and x.detail.get("scope")
+        ]
+        if not overwrites:
+            return []
+        newest, restores = max(self.reads.history.reached(head), default=-1), restored(changes)
+        found: list[Scope] = []
+        for commit, scope in overwrites:
+            deltas = [delta for delta in self.deltas(head) if delta.version == commit.version]
+            left = is_left(commit.version, head, restores) or (not lasting(changes) and self._is_so(deltas, head))
+            if commit.version > newest and left:
+                found += scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
+        return found
+
+    def _is_old(self, scope: Scope) -> bool:
+        """Whether one of several bases has the overwrite; theirs may have it again by a merge of that base."""
+        bases = self.at.bases if len(self.at.bases) > 1 else ()
+        merges = self.catalog.merges()
+        reach = (reached(base, self.catalog.origin, merges) for base in bases)
+        return scope.of is not None and any(reaches(scope.of, one, self.catalog.origin) for one in reach)
+
+    def _is_so(self, deltas: Sequence[TableDelta], head: Position) -> bool:
+        """Whether slots are as a commit left them: a REVERT may have undone a RESTORE."""
+        placed = {part.slot for delta in deltas for part in delta.placed}
+        removed = {slot for delta in deltas for slot in delta.removed}
+        there = self.state(head).parts.keys()
+        return placed <= there and there.isdisjoint(removed - placed)
 
     @cached_property
     def risen(self) -> np.ndarray:
