@@ -318,4 +318,16 @@ SHRUNK = {
         "CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; USE BRANCH a; INSERT OVERWRITE d.t (k) VALUES (2); "
         "RESTORE TABLE d.t TO VERSION 3; CHERRY PICK x@4"
     ),
+    "TRUNCATE, undone by RESTORE and redone by another one": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); CREATE BRANCH x FROM main; "
+        "USE BRANCH x; TRUNCATE TABLE d.t; INSERT INTO d.t (k, a) VALUES (1, 1); RESTORE TABLE d.t TO VERSION 3; "
+        "RESTORE TABLE d.t TO VERSION 5; USE BRANCH main; UPDATE d.t SET a = 21 WHERE k < 7; "
+        "MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "an overwrite that a base of a criss-cross has does not run again": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; INSERT INTO d.t (k) VALUES (6); USE BRANCH a; INSERT INTO d.t (k) VALUES (8); "
+        "MERGE BRANCH main; USE BRANCH x; TRUNCATE TABLE d.t; USE BRANCH main; MERGE BRANCH x; USE BRANCH x; "
+        "MERGE BRANCH a; MERGE BRANCH main"
+    ),
 }

@@ -30,13 +30,22 @@ def is_left(version: int, head: Position, restores: Mapping[int, int]) -> bool:
     return version <= upto
 
 
-def without_undone(deltas: Sequence[TableDelta], restores: Mapping[int, int]) -> list[TableDelta]:
-    """What a RESTORE undid is no statement's doing any more: rows that are gone in spite of it are gone by it."""
-    if not restores:
-        return list(deltas)
+def without_undone(
+    deltas: Sequence[TableDelta], changes: Sequence[tuple[Commit, Change]], after: int, head: Position
+) -> list[TableDelta]:
+    """What a RESTORE undid is no statement's doing any more: rows that are gone in spite of it are gone by it.
+
+    A RESTORE of a version since `after`, which has all that the bases have, leaves what came up to there and nothing
+    else: neither it nor what it undid is needed."""
+    restores = restored(changes)
+    within = {made: back for made, back in lasting(changes).items() if back >= after}
+    others = {made: back for made, back in restores.items() if made not in within and is_left(made, head, within)}
     found: list[TableDelta] = []
     for delta in deltas:
-        if any(back < (delta.version or 0) < version for version, back in restores.items()):
+        version = delta.version or 0
+        if version in within or not is_left(version, head, within):
+            continue
+        if any(back < version < made for made, back in others.items()):
             found.append(replace(delta, removed=(), killed={}, revived={}))
             found.append(replace(delta, placed=(), cause="restore"))
         else:

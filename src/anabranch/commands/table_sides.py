@@ -155,7 +155,11 @@ class TableSides:
         return self._side(self.at.theirs)
 
     def _side(self, head: Position) -> Side:
-        deltas = without_undone(self.deltas(head), restored(self.changes(head)))
+        deltas, changes = self.deltas(head), self.changes(head)
+        if restored(changes):
+            bases = self.reads.history.reached(head)
+            after = max(bases) if len(bases) == len(self.at.bases) else head.version
+            deltas = without_undone(deltas, changes, after, head)
         scopes = self._scopes(head)
         if head == self.at.theirs and scopes and self.ours_moved:
             known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
