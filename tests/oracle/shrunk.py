@@ -330,4 +330,13 @@ SHRUNK = {
         "MERGE BRANCH main; USE BRANCH x; TRUNCATE TABLE d.t; USE BRANCH main; MERGE BRANCH x; USE BRANCH x; "
         "MERGE BRANCH a; MERGE BRANCH main"
     ),
+    "REVERT of an UPDATE that an overwrite has discarded, then REVERT of the overwrite": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0), (3, 0); "
+        "UPDATE d.t SET a = 21 WHERE k = 3; INSERT OVERWRITE d.t (k, a) VALUES (8, 1); REVERT main@4; REVERT main@5"
+    ),
+    "rows that an overwrite wrote and an UPDATE changed: the overwrite counts": (
+        "CREATE TABLE d.t (k INT, a INT); CREATE BRANCH x FROM main; INSERT INTO d.t (k, a) VALUES (6, 2); "
+        "USE BRANCH x; INSERT OVERWRITE d.t (k, a) VALUES (8, 0); UPDATE d.t SET a = 23 WHERE k = 8; USE BRANCH main; "
+        "MERGE BRANCH x WITH (detect = 'row')"
+    ),
 }

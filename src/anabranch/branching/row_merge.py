@@ -73,6 +73,8 @@ class Replay:
     removed: dict[str, set[int]] = field(default_factory=dict)
     killed: dict[str, dict[int, BitMap]] = field(default_factory=dict)
     revived: dict[int, BitMap] = field(default_factory=dict)
+    shown: dict[int, BitMap] = field(default_factory=dict)
+    """Slots that are placed, with the rows of them that theirs shows."""
 
     def kill(self, cause: str, rows: Positions) -> None:
         slots = self.killed.setdefault(cause, {})
@@ -88,13 +90,20 @@ class Replay:
         self.kill(cause, by_slot(ids[ids >= 0]))
 
     def discard(self, ids: np.ndarray) -> None:
-        """Versions that are not wanted: a part that holds nothing else is not placed."""
-        rows = by_slot(ids)
-        for cause, parts in self.placed.items():
-            self.placed[cause] = [part for part in parts if len(rows.get(part.slot, ())) < part.rows]
-        placed = {part.slot for parts in self.placed.values() for part in parts}
-        self.revived = without(self.revived, rows)
-        self.kill("update", {slot: positions for slot, positions in rows.items() if slot in placed})
+        """Versions that are not wanted: a part that would show nothing else is not placed."""
+        for slot, rows in by_slot(ids).items():
+            left = self.shown.get(slot, rows) - rows
+            if slot in self.shown and not left:
+                self.placed = {
+                    cause: [part for part in parts if part.slot != slot] for cause, parts in self.placed.items()
+                }
+                self.killed = {
+                    cause: without(dead, {slot: dead.get(slot, BitMap())}) for cause, dead in self.killed.items()
+                }
+                self.revived.pop(slot, None)
+            else:
+                self.revived = without(self.revived, {slot: rows})
+                self.kill("update", {slot: rows})
 
     def deltas(self) -> list[TableDelta]:
         """A version that theirs brought back and that loses against ours' is not brought back."""
@@ -354,6 +363,7 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
 def _place(replay: Replay, cause: str, part: Part, rows: BitMap, ours: Side, causes: Mapping[str, BitMap]) -> None:
     """A slot of which these rows are shown and no others; ours may have had it before, and dead rows of it."""
     replay.placed.setdefault(cause, []).append(part)
+    replay.shown[part.slot] = rows
     dead = ours.head.dead.get(part.slot, BitMap())
     replay.revive(part.slot, rows & dead)
     left = BitMap(range(part.rows)) - rows - dead

@@ -127,7 +127,7 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
-    stand = [scope for scope in scopes if _stands(scope, base, head, gone, new)]
+    stand = [scope for scope in scopes if _stands(scope, base, head, gone, new, causes)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
 
@@ -159,15 +159,22 @@ def _differing(base: TableState, head: TableState) -> list[int]:
 
 
 def _stands(
-    scope: Scope, base: TableState, head: TableState, gone: Mapping[str, Positions], placed: Mapping[int, str]
+    scope: Scope,
+    base: TableState,
+    head: TableState,
+    gone: Mapping[str, Positions],
+    placed: Mapping[int, str],
+    causes: Mapping[int, Mapping[str, BitMap]],
 ) -> bool:
-    """Whether an overwrite changed something that stays changed: a base row that is gone, or a row that it wrote."""
+    """Whether an overwrite changed something that stays changed: a base row that is gone, or a row that it wrote, as it
+    was or updated since."""
     if any(scope.covers(base.parts[slot]) for slot in gone.get("overwrite", {})):
         return True
-    return any(
-        cause == "overwrite" and scope.covers(head.parts[slot]) and visible(head, slot)
-        for slot, cause in placed.items()
-    )
+    wrote = [slot for slot, cause in placed.items() if cause == "overwrite" and scope.covers(head.parts[slot])]
+    if any(visible(head, slot) for slot in wrote):
+        return True
+    updated = any(causes.get(slot, {}).get("update") for slot in wrote)
+    return updated and any(cause == "update" and visible(head, slot) for slot, cause in placed.items())
 
 
 def _add(gone: dict[str, dict[int, BitMap]], cause: str, slot: int, rows: BitMap) -> None:
