@@ -339,4 +339,8 @@ SHRUNK = {
         "USE BRANCH x; INSERT OVERWRITE d.t (k, a) VALUES (8, 0); UPDATE d.t SET a = 23 WHERE k = 8; USE BRANCH main; "
         "MERGE BRANCH x WITH (detect = 'row')"
     ),
+    "REVERT of an UPDATE without effect, on a row that ours has taken back": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 0); CREATE BRANCH dev FROM main; "
+        "UPDATE d.t SET a = 0 WHERE k = 0; USE BRANCH dev; RESTORE TABLE d.t TO VERSION 2; REVERT main@4"
+    ),
 }
