@@ -343,4 +343,9 @@ SHRUNK = {
         "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 0); CREATE BRANCH dev FROM main; "
         "UPDATE d.t SET a = 0 WHERE k = 0; USE BRANCH dev; RESTORE TABLE d.t TO VERSION 2; REVERT main@4"
     ),
+    "REVERT of another branch's RESTORE, and ours has undone the insert": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 0); CREATE BRANCH dev FROM main; "
+        "UPDATE d.t SET a = 0 WHERE k = 0; REVERT main@3; USE BRANCH dev; RESTORE TABLE d.t TO VERSION 2; "
+        "USE BRANCH main; REVERT dev@4"
+    ),
 }

@@ -121,9 +121,14 @@ class TableSides:
         return [delta for delta in deltas if is_left(delta.version or 0, head, restores)] if restores else deltas
 
     def _had_before(self, slots: Mapping[int, Part]) -> dict[int, Part]:
-        """Those that ours had where it and the bases parted: a REVERT of what another branch did goes back to them."""
+        """Those that ours had where it and the bases parted, and has not undone: a REVERT of what another branch did
+        goes back to them."""
         parted = Position(self.at.ours.branch_id, self.reads.history.shared(self.at.ours))
-        had = self.catalog.state(parted, self.id).parts
+        had = set(self.catalog.state(parted, self.id).parts)
+        for delta in self.deltas(self.at.ours):
+            if delta.cause == "restore":
+                had.difference_update(delta.removed)
+            had.update(part.slot for part in delta.placed)
         return {slot: part for slot, part in slots.items() if slot in had}
 
     @cached_property
