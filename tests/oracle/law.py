@@ -501,7 +501,8 @@ class TableMerge:
         ours, theirs = self.ours.rows.get(origin), self.theirs.rows.get(origin)
         known = [base.rows.get(origin) for base in self.bases]
         shared = last_shared(ours, theirs)
-        both = ours and theirs if not any(known) else living(ours) and living(theirs)
+        # (Going back asks only what is there: a row that came and went is nothing.)
+        both = ours and theirs if not any(known) and not self.how.backwards else living(ours) and living(theirs)
         if both and not any(map(living, known)):
             # Not in the base but in both heads (a cherry-pick): they parted at the last version that both had.
             known = [shared]

@@ -26,6 +26,11 @@ class Positions:
     ours: Position
     theirs: Position
 
+    @property
+    def backwards(self) -> bool:
+        """A REVERT: theirs is what the base was made of."""
+        return self.theirs.branch_id == self.bases[0].branch_id and self.theirs.version < self.bases[0].version
+
 
 @dataclass(frozen=True)
 class Wishes:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from anabranch.branching.base import reached, reaches
 from anabranch.branching.criss_cross import disagreed
@@ -109,27 +110,17 @@ class TableSides:
         """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
         if self.ours is None or self.ours.dropped or not self.ours_moved:
             return {}
+        if self.at.backwards:  # going back asks only what is there: what came and went is nothing
+            here, there = self.state(self.at.ours).parts, self.state(self.at.theirs).parts
+            return {slot: part for slot, part in here.items() if slot in there and slot not in self._true_base.parts}
         ours, theirs = (placed_since(self._left(head)) for head in (self.at.ours, self.at.theirs))
         base = self._true_base.parts
-        found = {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
-        older = {s: part for s, part in self.state(self.at.theirs).parts.items() if s not in base and s not in theirs}
-        return {**self._had_before(older), **found} if older else found
+        return {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
 
     def _left(self, head: Position) -> list[TableDelta]:
         """What a head's commits did, without those that a RESTORE has undone."""
         deltas, restores = self.deltas(head), lasting(self.changes(head))
         return [delta for delta in deltas if is_left(delta.version or 0, head, restores)] if restores else deltas
-
-    def _had_before(self, slots: Mapping[int, Part]) -> dict[int, Part]:
-        """Those that ours had where it and the bases parted, and has not undone: a REVERT of what another branch did
-        goes back to them."""
-        parted = Position(self.at.ours.branch_id, self.reads.history.shared(self.at.ours))
-        had = set(self.catalog.state(parted, self.id).parts)
-        for delta in self.deltas(self.at.ours):
-            if delta.cause == "restore":
-                had.difference_update(delta.removed)
-            had.update(part.slot for part in delta.placed)
-        return {slot: part for slot, part in slots.items() if slot in had}
 
     @cached_property
     def _with_born(self) -> tuple[TableState, Shared]:
@@ -138,7 +129,10 @@ class TableSides:
         bases = [self.state(base) for base in self.at.bases]
         heads = self.state(self.at.ours), self.state(self.at.theirs)
         sides = (self.at.ours, self.at.theirs)
-        never = [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
+        if self.at.backwards:
+            never = [ids_of({slot: head.dead.get(slot, BitMap()) for slot in self.born}) for head in heads]
+        else:
+            never = [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
         return with_shared(bases, self._true_base, self.born, heads, self.origins, np.concatenate(never))
 
     @property
