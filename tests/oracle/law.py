@@ -294,6 +294,7 @@ class TableMerge:
         self.conflicts: set[str] = set()
         self.aliases: set[tuple[int, int]] = set()
         self.theirs_changed = False
+        self.undone: dict[tuple[int, int], Row] = {}  # ours' versions of rows that theirs took back
 
     def run(self) -> Table:
         if self.unborn and self.ours.key:
@@ -571,10 +572,10 @@ class TableMerge:
             table.rows[origin] = change.combined(table, write)
         elif both_updated:
             table.rows[origin] = change.theirs.against(change.ours_since)
-        elif change.theirs_record is None and change.ours_is_base:  # theirs went back to before it was inserted
+        elif change.theirs_record is None:  # theirs went back to before it was inserted
             table.rows.pop(origin, None)
-        elif change.theirs_record is None:
-            table.rows[origin] = change.ours.killed(write)
+            if not change.ours_is_base:
+                self.undone[origin] = change.ours
         elif change.theirs is None and change.ours is not None:  # its current version is dead
             table.rows[origin] = change.ours.killed(change.theirs_record.write)
         else:
@@ -602,11 +603,12 @@ class TableMerge:
     def apply_overwrites(self, table: Table) -> None:
         """Theirs overwrote: ours' rows now in that scope die, ours' new inserts too."""
         for write in self.overwrites():
-            for origin, last in list(table.rows.items()):
+            for origin, last in {**self.undone, **table.rows}.items():
                 # A row that an earlier statement of theirs killed has the class of the last one, too.
                 row = last if last.alive else living(self.ours.rows.get(origin))
                 theirs = living(self.theirs.rows.get(origin))
-                if row and write.scope.holds(row) and not (theirs and theirs.version == row.version):
+                # (Theirs has had this version, and has the row still: it came after the overwrite.)
+                if row and write.scope.holds(row) and not (theirs and row.version in theirs.had):
                     self.theirs_changed |= last.alive
                     table.rows[origin] = row.killed(write)
                 elif not row and last.write.kind != "overwrite" and write.scope.holds(last):

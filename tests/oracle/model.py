@@ -73,9 +73,9 @@ class Model:
         return [{column.label: row.read(column) for column in found.columns} for row in found.alive]
 
     def run(self, branch: str, statement: s.Statement) -> None:
+        self.conflicts = set()
         if branch not in self.branches:
             raise Refusal(f"no branch {branch}")
-        self.conflicts = set()
         match statement:
             case s.CreateBranch():
                 self.create_branch(statement)

@@ -348,4 +348,42 @@ SHRUNK = {
         "UPDATE d.t SET a = 0 WHERE k = 0; REVERT main@3; USE BRANCH dev; RESTORE TABLE d.t TO VERSION 2; "
         "USE BRANCH main; REVERT dev@4"
     ),
+    "an overwrite before the row came by a merge leaves the row, whichever version ours has": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT DEFAULT 0, b INT); CREATE BRANCH dev FROM main; MERGE INTO d.t AS t "
+        "USING (VALUES (0, NULL)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN "
+        "INSERT (k, a) VALUES (s.k, s.a); UPDATE d.t SET b = k + 2; USE BRANCH dev; INSERT OVERWRITE d.t (k) VALUES "
+        "(0); MERGE BRANCH main WITH (detect = 'file'); USE BRANCH main; RESTORE TABLE d.t TO VERSION 3; MERGE BRANCH "
+        "dev WITH (detect = 'cell')"
+    ),
+    "REVERT of another branch's merge: a version without effect of a row that ours has": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT DEFAULT 2); INSERT INTO d.t (k, a) VALUES (2, NULL); CREATE BRANCH "
+        "dev FROM main; CREATE BRANCH exp FROM main; USE BRANCH exp; INSERT OVERWRITE d.t (k) VALUES (1); USE BRANCH "
+        "main; UPDATE d.t SET a = a + 2; MERGE BRANCH exp WITH (detect = 'cell'); USE BRANCH dev; REVERT main@5"
+    ),
+    "REVERT of another branch's UPDATE of a row that ours never had, and ours has overwritten": (
+        "CREATE TABLE d.t (k INT NOT NULL, b INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE "
+        "BRANCH exp; INSERT OVERWRITE d.t (k) VALUES (3); USE BRANCH dev; INSERT OVERWRITE d.t (k) VALUES (2); USE "
+        "BRANCH exp; UPDATE d.t SET b = 3; USE BRANCH dev; REVERT exp@4"
+    ),
+    "a table that ours has taken back, and theirs' UPDATE without effect": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT); INSERT INTO d.t (k) VALUES (0); CREATE BRANCH dev FROM main; "
+        "REVERT dev@2; USE BRANCH dev; UPDATE d.t SET a = a + 3; USE BRANCH main; MERGE BRANCH dev WITH (detect = "
+        "'row')"
+    ),
+    "CHERRY PICK of an insert that a merge took back, and ours had updated": (
+        "CREATE TABLE d.t (k INT NOT NULL, b INT); INSERT INTO d.t (k) VALUES (0), (1); CREATE BRANCH dev FROM main; "
+        "CREATE BRANCH exp FROM main; USE BRANCH exp; UPDATE d.t SET b = b + 1 WHERE k = 1; USE BRANCH main; RESTORE "
+        "TABLE d.t TO VERSION 2; USE BRANCH dev; MERGE BRANCH exp; MERGE BRANCH main WITH (detect = 'file'); CHERRY "
+        "PICK exp@3"
+    ),
+    "REVERT of another branch's REVERT of an insert that ours has updated, and that a merge took back": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT); INSERT INTO d.t (k) VALUES (3), (2); CREATE BRANCH dev FROM main; "
+        "CREATE BRANCH exp FROM dev; UPDATE d.t SET a = a + 3 WHERE k = 2; USE BRANCH exp; REVERT exp@3; "
+        "USE BRANCH main; MERGE BRANCH exp; REVERT exp@4"
+    ),
+    "REVERT of another branch's RESTORE leaves rows that it did not touch": (
+        "CREATE TABLE d.t (k INT NOT NULL, p INT); INSERT INTO d.t (k) VALUES (3); CREATE BRANCH dev FROM main; "
+        "CREATE BRANCH exp FROM main; USE BRANCH exp; INSERT OVERWRITE d.t (k) VALUES (3); "
+        "RESTORE TABLE d.t TO VERSION 2; USE BRANCH dev; REVERT exp@5"
+    ),
 }

@@ -108,8 +108,15 @@ def visible(state: TableState, slot: int) -> BitMap:
     return rows - dead if dead else rows
 
 
-def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], scopes: Sequence[Scope] = ()) -> Side:
-    """`deltas`: the head's events since a version that the base's history shares, oldest first."""
+def side_of(
+    base: TableState,
+    head: TableState,
+    deltas: Sequence[TableDelta],
+    scopes: Sequence[Scope] = (),
+    origins: Origins | None = None,
+) -> Side:
+    """`deltas`: the head's events since a version that the base's history shares, oldest first. `origins` are asked for
+    where there are `scopes`."""
     removed, placed, causes = _last_causes(deltas)
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
@@ -121,20 +128,22 @@ def side_of(base: TableState, head: TableState, deltas: Iterable[TableDelta], sc
         for cause, rows in causes.get(slot, {}).items() if stays else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
-        why = removed.get(slot) or _without_event(base.parts[slot], scopes)
-        if why == "restore" and base.parts[slot].has_origin:  # older versions were there, for others to take away
-            why = _without_event(base.parts[slot], scopes)
+        why = removed.get(slot, "delete")
+        part = base.parts[slot]
+        if left and part.has_origin and scopes and (slot not in removed or why == "restore"):
+            # They never came, or went back to older versions, which an overwrite may have taken away.
+            assert origins is not None
+            taken = [slot for delta in deltas if delta.cause == "overwrite" for slot in delta.removed]
+            its = origins(part)[np.asarray(left.to_array())] >> POSITION_BITS
+            rows = BitMap(np.asarray(left.to_array())[np.isin(its, taken)])
+            _add(gone, "overwrite", slot, rows)
+            left = left - rows
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     stand = [scope for scope in scopes if _stands(scope, base, head, gone, new, causes)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
-
-
-def _without_event(part: Part, scopes: Sequence[Scope]) -> str:
-    """The class of rows that no event on their slot took away."""
-    return "overwrite" if any(scope.covers(part) for scope in scopes) else "delete"
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:

@@ -85,6 +85,24 @@ def discarded(deltas: Iterable[TableDelta], head: TableState, origins: Origins) 
     return ids[~np.isin(origins_of(ids, placed, origins), origins_of(np.concatenate(shown), placed, origins))]
 
 
+def not_shown(
+    slots: Mapping[int, Part], base: TableState, heads: tuple[TableState, TableState], origins: Origins
+) -> np.ndarray:
+    """Rows of these slots of which not both heads show a version."""
+    ids = ids_of(united({slot: head.dead[slot] for slot in slots if slot in head.dead} for head in heads))
+    if not len(ids):
+        return ids
+    its = origins_of(ids, slots, origins)
+    both = np.ones(len(ids), bool)
+    for head in heads:
+        new = [
+            slot for slot, part in head.parts.items() if slot in slots or (part.has_origin and slot not in base.parts)
+        ]
+        shown = ids_of({slot: visible(head, slot) for slot in new})
+        both &= np.isin(its, origins_of(shown, head.parts, origins))
+    return ids[~both]
+
+
 def with_shared(
     bases: Sequence[TableState],
     common: TableState,

@@ -15,7 +15,7 @@ import numpy as np
 
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
-from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, merge_rows
+from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowMerge, merge_rows
 from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of, visible
 from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
@@ -118,11 +118,27 @@ class TableMerger(TableSides):
             return False
         if any(base is None or base.schema_id != self.theirs.schema_id for base in self.bases):
             return True
-        if self.other.changed or self._differs_from_one():
+        if self._theirs_changed_rows():
             return True
         if not self.schema(self.theirs).partitioned_by:
             return False
         return any(self._partitions(base) != self._partitions(self.at.theirs) for base in self.at.bases)
+
+    def _theirs_changed_rows(self) -> bool:
+        """Against a table that ours has dropped, what rows show decides, unless files are compared."""
+        assert self.theirs is not None
+        if self._differs_from_one():
+            return True
+        kept = self.ours is not None and not self.ours.dropped
+        if kept or self.detect == "file" or not self.other.changed or self.schema(self.theirs).primary_key:
+            return self.other.changed
+        nothing = side_of(self.base_state, self.base_state, [])
+        return self._shows_news(merge_rows(self.name, nothing, self.other, self.detect, self.origins))
+
+    def _shows_news(self, merged: RowMerge) -> bool:
+        """Whether theirs shows other rows than the base, apart from contests; what is known costs nothing."""
+        known = merged.news or (self.detect == "file" and bool(merged.updated)) or self._surely_differs(merged.updated)
+        return known or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
 
     def _differs_from_one(self) -> bool:
         """Whether theirs has other rows than one of several bases: what they disagree on counts as changed."""
@@ -228,9 +244,7 @@ class TableMerger(TableSides):
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
             Inserts(self, made, replay).meet(Statements(self).standing(changed), resolution)
-        made.news |= merged.news or (self.detect == "file" and bool(merged.updated))
-        made.news = made.news or self._surely_differs(merged.updated)  # what is known costs nothing
-        made.news = made.news or merged.born() or self.differs_on_theirs(ids_of(merged.updated))
+        made.news = made.news or self._shows_news(merged)
         contests.settle(contest)
         if resolution is not None:
             resolution.refuse_others()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap
 
 from anabranch.branching.base import reached, reaches
 from anabranch.branching.criss_cross import disagreed
@@ -27,7 +27,7 @@ from anabranch.branching.rows import (
     visible,
 )
 from anabranch.branching.scopes import scopes_of
-from anabranch.branching.shared import NOTHING_SHARED, Shared, discarded, with_shared
+from anabranch.branching.shared import NOTHING_SHARED, Shared, discarded, not_shown, with_shared
 from anabranch.branching.versions import alike
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.session import Session
@@ -129,11 +129,13 @@ class TableSides:
         bases = [self.state(base) for base in self.at.bases]
         heads = self.state(self.at.ours), self.state(self.at.theirs)
         sides = (self.at.ours, self.at.theirs)
+        common = self._true_base
         if self.at.backwards:
-            never = [ids_of({slot: head.dead.get(slot, BitMap()) for slot in self.born}) for head in heads]
+            never = [not_shown(self.born, common, heads, self.origins)]
+            common = replace(common, dead={slot: dead for slot, dead in common.dead.items() if slot not in self.born})
         else:
             never = [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
-        return with_shared(bases, self._true_base, self.born, heads, self.origins, np.concatenate(never))
+        return with_shared(bases, common, self.born, heads, self.origins, np.concatenate(never))
 
     @property
     def base_state(self) -> TableState:
@@ -163,7 +165,7 @@ class TableSides:
         if head == self.at.theirs and scopes and self.ours_moved:
             known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
             scopes = [scope for scope in scopes if scope.of not in known and not self._is_old(scope)]
-        return side_of(self.base_state, self.state(head), deltas, scopes)
+        return side_of(self.base_state, self.state(head), deltas, scopes, self.origins)
 
     def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
