@@ -621,7 +621,8 @@ class TableMerge:
         }
         found = {}
         for origin, row in self.theirs.rows.items():
-            in_base = any(living(base.rows.get(origin)) for base in self.bases)
+            known_to_both = [last_shared(self.ours.rows.get(origin), row), *(base.rows.get(origin) for base in self.bases)]
+            in_base = any(map(living, known_to_both))
             if row.alive and not in_base:
                 found[row.born.id] = row.born
             if not row.alive and in_base:

@@ -106,12 +106,16 @@ class Pair:
         seen = {record.object.lower() for record in found.conflicts}
         theirs = statement.theirs if isinstance(statement, s.Merge) else statement.ref
         states = [self.model.state(branch), *(commit.state for commit in self.model.commit_of(theirs).ancestors)]
-        known: dict[str, set[str]] = {}  # all names of the object that has this one
+        databases: dict[int, set[str]] = {}
+        known: dict[str, set[str]] = {}  # name -> the objects that have had it
         for state in states:
-            for id in state.tables:
-                known.setdefault(state.full_name(id).lower(), set()).add(f"table {id}")
             for id, database in state.databases.items():
+                databases.setdefault(id, set()).add(database.name.lower())
                 known.setdefault(database.name.lower(), set()).add(f"database {id}")
+        for state in states:
+            for id, table in state.tables.items():
+                for database in databases.get(table.database, {"?"}):
+                    known.setdefault(f"{database}.{table.name.lower()}", set()).add(f"table {id}")
 
         def ids(names: set[str]) -> set[str]:
             return {id for name in names for id in known.get(name, {name})}

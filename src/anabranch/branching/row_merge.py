@@ -163,6 +163,7 @@ def merge_rows(
     ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
     contest, alike = _meeting(ours, theirs, origins)
     replay = _replayed(ours, theirs.sparing(spared))
+    _reappear(ours, theirs, origins, replay)
     mine, other = _without(ours.gone, alike), _without(theirs.gone, alike)
     if shows_unknown(ours) and shows_unknown(theirs):
         contest = contest.and_also(_risen(ours, theirs, origins, detect, replay))
@@ -358,6 +359,18 @@ def _replayed(ours: Side, theirs: Side) -> Replay:
         slots_removed -= once
         once |= slots_removed
     return replay
+
+
+def _reappear(ours: Side, theirs: Side, origins: Origins, replay: Replay) -> None:
+    """Rows of slots that theirs brought back, and ours never lost: those that ours has lost one by one come back, too,
+    where it shows no other version of them."""
+    there = [slot for slot in theirs.placed if slot in ours.head.parts]
+    rows = {slot: visible(theirs.head, slot) & ours.head.dead.get(slot, BitMap()) for slot in there}
+    ids = ids_of(rows)
+    if len(ids):
+        shown = versions(ours, origins).origin
+        for slot, lost in by_slot(ids[~np.isin(origins_of(ids, theirs.head.parts, origins), shown)]).items():
+            replay.revive(slot, lost)
 
 
 def _place(replay: Replay, cause: str, part: Part, rows: BitMap, ours: Side, causes: Mapping[str, BitMap]) -> None:

@@ -98,6 +98,8 @@ class TableSides:
 
     @cached_property
     def _true_base(self) -> TableState:
+        if self.at.backwards and (self.bases[0] is None or self.bases[0].dropped):
+            return TableState(self.id, self.at.bases[0])  # what is undone dropped it
         return common_state([self.state(base) for base in self.at.bases])
 
     @cached_property
@@ -165,7 +167,12 @@ class TableSides:
         if head == self.at.theirs and scopes and self.ours_moved:
             known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
             scopes = [scope for scope in scopes if scope.of not in known and not self._is_old(scope)]
-        return side_of(self.base_state, self.state(head), deltas, scopes, self.origins)
+        side = side_of(self.base_state, self.state(head), deltas, scopes, self.origins)
+        if len(self.at.bases) == 1 or len(side.scopes) == len(scopes):
+            return side
+        each = [side_of(self.state(base), self.state(head), deltas, scopes, self.origins) for base in self.at.bases]
+        stand = [scope for scope in scopes if any(scope in one.scopes for one in (side, *each))]
+        return replace(side, scopes=tuple(stand))
 
     def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
