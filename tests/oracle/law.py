@@ -466,6 +466,8 @@ class TableMerge:
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
         self.apply_overwrites(table)
+        if not self.how.backwards:
+            table.overwrites |= self.theirs.overwrites
         for column in [column for column in table.columns if not column.nullable]:  # A6.2, A6.3
             lacking = [row for row in table.alive if row.read(column) is None]
             if lacking and self.how.resolve:
@@ -616,19 +618,27 @@ class TableMerge:
 
     def overwrites(self) -> list[Write]:
         """Theirs' overwrites since the base that are not undone: a row that they killed or wrote is still so."""
-        known = {
-            row.write.id for table in (*self.bases, self.ours) for last in table.rows.values() for row in last.versions
-        }
         found = {}
         for origin, row in self.theirs.rows.items():
-            known_to_both = [last_shared(self.ours.rows.get(origin), row), *(base.rows.get(origin) for base in self.bases)]
+            known_to_both = [
+                last_shared(self.ours.rows.get(origin), row),
+                *(base.rows.get(origin) for base in self.bases),
+            ]
             in_base = any(map(living, known_to_both))
             if row.alive and not in_base:
                 found[row.born.id] = row.born
             if not row.alive and in_base:
                 found[row.write.id] = row.write
         since = {} if self.how.backwards else found
-        return [write for id, write in sorted(since.items()) if write.kind == "overwrite" and id not in known]
+        return [
+            write
+            for id, write in sorted(since.items())
+            if write.kind == "overwrite" and id not in self.known_overwrites
+        ]
+
+    @property
+    def known_overwrites(self) -> frozenset[int]:
+        return self.ours.overwrites.union(*(base.overwrites for base in self.bases))
 
 
 def last_shared(ours: Row | None, theirs: Row | None) -> Row | None:
@@ -705,7 +715,12 @@ class Change:
     @property
     def theirs_class(self) -> str | None:
         found = self._class(self.theirs, self.theirs_record, self.table.theirs.columns)
-        return "delete" if found == "overwrite" and self.theirs is None and self.table.how.backwards else found
+        if found == "overwrite" and self.theirs is None:
+            # Going back overwrites nothing; nor does, row by row, an overwrite that one of several bases has had.
+            crossed = len(self.table.bases) > 1 and self.table.detect != "file"
+            old = crossed and self.theirs_record.write.id in self.table.known_overwrites
+            return "delete" if self.table.how.backwards or old else found
+        return found
 
     @property
     def discarded(self) -> bool:

@@ -421,6 +421,7 @@ class Statements:
             table.gone |= {flush.id: write.scope for flush in inside}
             table.flushes = tuple(flush for flush in table.flushes if flush not in inside)
             return bool(inside)
+        table.overwrites |= {write.id}
         inside = [row for row in table.rows.values() if write.scope.holds(row)]
         killed = [row for row in inside if row.alive or row.write.kind != "overwrite"]
         table.rows |= {row.origin: row.killed(write) for row in killed}

@@ -223,7 +223,7 @@ def _news(
     gone = any(slots for cause, slots in left.items() if cause != "update")
     placed = [part for parts in replay.placed.values() for part in parts]
     dead = united([*replay.killed.values(), by_slot(contest.theirs[contest.theirs >= 0])])  # these are left to values
-    live = any(not part.has_origin and part.rows > len(dead.get(part.slot, ())) for part in placed)
+    live = any(not part.has_origin and replay.shown[part.slot] - dead.get(part.slot, BitMap()) for part in placed)
     removed = [slot for slots in replay.removed.values() for slot in slots]
     taken = any(visible(ours.head, slot) - visible(theirs.base, slot) for slot in removed)  # the others are in `other`
     sure = gone or live or taken

@@ -32,11 +32,12 @@ _CLASS_OF_GAIN = {"restore": "insert", "delete": "insert"}
 @dataclass(frozen=True)
 class Scope:
     """What an overwrite replaced: the partitions that agree with `values`, or the `partitions` listed. `of`: the commit
-    of the statement, by which two sides know it for one and the same."""
+    of the statement, by which two sides know it for one and the same. `removed`: the slots that went when it came."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     partitions: frozenset[str] | None = None
     of: Position | None = None
+    removed: frozenset[int] = field(default=frozenset(), compare=False)
 
     def covers(self, part: Part) -> bool:
         if self.partitions is not None:
@@ -111,13 +112,14 @@ def visible(state: TableState, slot: int) -> BitMap:
 def side_of(
     base: TableState,
     head: TableState,
-    deltas: Sequence[TableDelta],
+    deltas: Iterable[TableDelta],
     scopes: Sequence[Scope] = (),
     origins: Origins | None = None,
 ) -> Side:
     """`deltas`: the head's events since a version that the base's history shares, oldest first. `origins` are asked for
     where there are `scopes`."""
     removed, placed, causes = _last_causes(deltas)
+    overwritten = [slot for scope in scopes for slot in scope.removed]
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
     for slot in _differing(base, head):
@@ -129,21 +131,26 @@ def side_of(
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
         why = removed.get(slot, "delete")
-        part = base.parts[slot]
-        if left and part.has_origin and scopes and (slot not in removed or why == "restore"):
-            # They never came, or went back to older versions, which an overwrite may have taken away.
-            assert origins is not None
-            taken = [slot for delta in deltas if delta.cause == "overwrite" for slot in delta.removed]
-            its = origins(part)[np.asarray(left.to_array())] >> POSITION_BITS
-            rows = BitMap(np.asarray(left.to_array())[np.isin(its, taken)])
-            _add(gone, "overwrite", slot, rows)
-            left = left - rows
+        if left and scopes and (slot not in removed or why == "restore"):
+            # They never came, or went back: an overwrite may have taken them away before, or older versions of them.
+            taken = _taken(base.parts[slot], left, overwritten, origins)
+            _add(gone, "overwrite", slot, taken)
+            left = left - taken
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     stand = [scope for scope in scopes if _stands(scope, base, head, gone, new, causes)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
+
+
+def _taken(part: Part, rows: BitMap, overwritten: Sequence[int], origins: Origins | None) -> BitMap:
+    """Those of which the first version stood in a slot that an overwrite removed."""
+    if not part.has_origin:
+        return rows if part.slot in overwritten else _NONE
+    assert origins is not None
+    places = np.asarray(rows.to_array())
+    return BitMap(places[np.isin(origins(part)[places] >> POSITION_BITS, overwritten)])
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:

@@ -65,7 +65,8 @@ class Statements:
         """`changed`: the base rows that theirs deleted or updated. A DELETE of a row that is there was overruled."""
         sides = self.sides
         deleted, updated = (ids_of(changed.get(cause, {})) for cause in ("delete", "update"))
-        reach = {"delete": deleted, "update": np.concatenate([deleted, updated])}
+        undone = np.isin(deleted >> POSITION_BITS, list(sides.other.undone))  # taken back, whatever it had become
+        reach = {"delete": deleted, "update": np.concatenate([deleted[~undone], updated])}
         origins = {kind: origins_of(ids, sides.base_state.parts, sides.origins) for kind, ids in reach.items()}
         before = sides.base_state.dead  # which both sides have alike
         found: dict[tuple[Position, str], Statement] = {}

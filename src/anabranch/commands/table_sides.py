@@ -98,9 +98,15 @@ class TableSides:
 
     @cached_property
     def _true_base(self) -> TableState:
-        if self.at.backwards and (self.bases[0] is None or self.bases[0].dropped):
-            return TableState(self.id, self.at.bases[0])  # what is undone dropped it
+        if self._unborn:
+            return TableState(self.id, self.at.bases[0])
         return common_state([self.state(base) for base in self.at.bases])
+
+    @cached_property
+    def _unborn(self) -> bool:
+        """No base shows the table: a dropped one has no rows, whatever its slots."""
+        records = [self.reads.records(base).get(self.id) for base in self.at.bases]
+        return all(record is None or record.dropped for record in records)
 
     @cached_property
     def disagreed(self) -> Positions:
@@ -112,11 +118,12 @@ class TableSides:
         """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
         if self.ours is None or self.ours.dropped or not self.ours_moved:
             return {}
-        if self.at.backwards:  # going back asks only what is there: what came and went is nothing
-            here, there = self.state(self.at.ours).parts, self.state(self.at.theirs).parts
-            return {slot: part for slot, part in here.items() if slot in there and slot not in self._true_base.parts}
-        ours, theirs = (placed_since(self._left(head)) for head in (self.at.ours, self.at.theirs))
-        base = self._true_base.parts
+        heads, base = (self.at.ours, self.at.theirs), self._true_base.parts
+        ours, theirs = ({}, {}) if self.at.backwards else (placed_since(self._left(head)) for head in heads)
+        if self.at.backwards or self._unborn:  # going back asks only what is there: what came and went is nothing
+            ours, theirs = (
+                {**self.state(head).parts, **placed} for head, placed in zip(heads, (ours, theirs), strict=True)
+            )
         return {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
 
     def _left(self, head: Position) -> list[TableDelta]:
