@@ -466,7 +466,9 @@ class TableMerge:
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
         self.apply_overwrites(table)
-        if not self.how.backwards:
+        if self.how.backwards:
+            table.overwrites -= self.bases[0].overwrites - self.theirs.overwrites
+        else:
             table.overwrites |= self.theirs.overwrites
         for column in [column for column in table.columns if not column.nullable]:  # A6.2, A6.3
             lacking = [row for row in table.alive if row.read(column) is None]

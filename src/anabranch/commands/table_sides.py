@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from anabranch.branching.base import reached, reaches
 from anabranch.branching.criss_cross import disagreed
-from anabranch.branching.restores import is_left, lasting, restored, without_undone
+from anabranch.branching.restores import is_left, is_reverted, lasting, restored, without_undone
 from anabranch.branching.rows import (
     Positions,
     Scope,
@@ -194,15 +194,15 @@ class TableSides:
         for commit, scope in overwrites:
             deltas = [delta for delta in self.deltas(head) if delta.version == commit.version]
             left = is_left(commit.version, head, restores) or (not lasting(changes) and self._is_so(deltas, head))
-            if commit.version > newest and left:
+            later = [delta for delta in self.deltas(head) if (delta.version or 0) > commit.version]
+            if commit.version > newest and left and not is_reverted(deltas, later):
                 found += scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
         return found
 
     def _is_old(self, scope: Scope) -> bool:
-        """Whether one of several bases has the overwrite; theirs may have it again by a merge of that base."""
-        bases = self.at.bases if len(self.at.bases) > 1 else ()
+        """Whether a base has the overwrite; theirs may have it again by a merge."""
         merges = self.catalog.merges()
-        reach = (reached(base, self.catalog.origin, merges) for base in bases)
+        reach = (reached(base, self.catalog.origin, merges) for base in self.at.bases)
         return scope.of is not None and any(reaches(scope.of, one, self.catalog.origin) for one in reach)
 
     def _is_so(self, deltas: Sequence[TableDelta], head: Position) -> bool:
