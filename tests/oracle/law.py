@@ -299,7 +299,7 @@ class TableMerge:
     def run(self) -> Table:
         if self.unborn and self.ours.key:
             raise Undecided("a keyed table that the base does not have")
-        if self.bases and not self.disputed and unchanged(self.bases, self.ours, self.detect, dead=True):
+        if self.bases and not self.disputed and unchanged(self.bases, self.ours, "file", dead=True):
             # A table that ours did not change takes theirs' state as it is.
             self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect)
             return self.without_passing(self.theirs) if self.theirs_changed else self.ours
@@ -499,7 +499,7 @@ class TableMerge:
             return
         for our, row in zip(mine, lacking, strict=True):
             write = Write(next(self.how.numbers), "merge")
-            table.rows[row.origin] = replace(our, write=write, before=our, left=()) if our else row.killed(write)
+            table.rows[row.origin] = replace(our, write=write, before=our, left=(), run=0) if our else row.killed(write)
 
     def change(self, origin: tuple[int, int]) -> "Change":
         """What both sides did to one row, as the difference of base and heads."""
@@ -570,7 +570,9 @@ class TableMerge:
         both_updated = change.ours_class == change.theirs_class == "update"
         if chosen == "OURS":
             if change.ours:
-                rejected = [replace(row, write=Write(row.write.id, "rejected")) for row in change.theirs_since]
+                # (A DELETE leaves no version: it can be picked again, and conflicts again.)
+                since = [row for row in change.theirs_since if row.alive]
+                rejected = [replace(row, write=Write(row.write.id, "rejected")) for row in since]
                 table.rows[origin] = change.ours.against(rejected)
         elif self.detect == "cell" and both_updated and chosen is None:
             table.rows[origin] = change.combined(table, write)
@@ -601,7 +603,14 @@ class TableMerge:
                         partition = values.get(table.partitioned_by)
                         types = {column.id: column.type for column in table.columns}
                         table.rows[row.origin] = replace(
-                            row, write=write, values=values, partition=partition, before=row, types=types, left=()
+                            row,
+                            write=write,
+                            values=values,
+                            partition=partition,
+                            before=row,
+                            types=types,
+                            left=(),
+                            run=next(self.how.numbers),
                         )
 
     def apply_overwrites(self, table: Table) -> None:
@@ -622,11 +631,10 @@ class TableMerge:
         """Theirs' overwrites since the base that are not undone: a row that they killed or wrote is still so."""
         found = {}
         for origin, row in self.theirs.rows.items():
-            known_to_both = [
-                last_shared(self.ours.rows.get(origin), row),
-                *(base.rows.get(origin) for base in self.bases),
-            ]
-            in_base = any(map(living, known_to_both))
+            known = [base.rows.get(origin) for base in self.bases]
+            if not any(known):  # what both have had counts as if it had been there
+                known = [last_shared(self.ours.rows.get(origin), row)]
+            in_base = any(map(living, known))
             if row.alive and not in_base:
                 found[row.born.id] = row.born
             if not row.alive and in_base:
@@ -790,6 +798,6 @@ class Change:
         types = {column.id: column.type for column in table.columns}
         partition = values.get(table.partitioned_by)
         made = replace(
-            self.ours, write=write, values=values, partition=partition, before=self.ours, types=types, left=()
+            self.ours, write=write, values=values, partition=partition, before=self.ours, types=types, left=(), run=0
         )
         return made.against(self.theirs_since)

@@ -485,7 +485,7 @@ class Statements:
             if (key := row.read(k)) in given:
                 found.add(key)
                 values = {column.id: row.read(column) for column in table.columns} | {a.id: given[key]}
-                self.place(table, replace(row, write=write, values=values, before=row, left=()))
+                self.place(table, replace(row, write=write, values=values, before=row, left=(), run=0))
         rows = [row for row in statement.rows if row[0] not in found]
         self.write_rows(table, Write(number, "insert"), ("k", "a"), rows)
 
@@ -581,4 +581,4 @@ def updated(row: Row, write: Write, columns: list[Column]) -> Row:
     """The next version of a row: all columns of the table are written, with what the row shows in them."""
     values = {column.id: row.read(column) for column in columns}
     values |= {setting.column.id: setting.of(row) for setting in write.sets}
-    return replace(row, write=write, values=values, before=row, left=())
+    return replace(row, write=write, values=values, before=row, left=(), run=0)

@@ -107,6 +107,7 @@ class Row:
     before: "Row | None" = None
     types: dict[int, str] = field(default_factory=dict)  # of the columns when it was written
     left: "tuple[Row, ...]" = ()  # the other side's versions, where a merge chose this one or made it of both
+    run: int = 0  # a statement may run on a row once more, in a merge
 
     def read(self, column: Column) -> Value:
         return self.values.get(column.id, column.initial)
@@ -119,9 +120,9 @@ class Row:
         return self.write.id, self.partition
 
     @property
-    def version(self) -> tuple[int, bool]:
+    def version(self) -> tuple[int, bool, int]:
         """Which version of its row this is; all that a merge under detect = 'file' compares."""
-        return self.write.id, self.alive
+        return self.write.id, self.alive, self.run
 
     @property
     def versions(self) -> "list[Row]":
@@ -129,7 +130,7 @@ class Row:
         return [self, *(self.before.versions if self.before else [])]
 
     @property
-    def had(self) -> set[tuple[int, bool]]:
+    def had(self) -> set[tuple[int, bool, int]]:
         """All versions that it has been, or that were left behind for it."""
         return {version.version for row in self.versions for version in (row, *row.left)}
 
@@ -142,7 +143,7 @@ class Row:
         return replace(self, left=(*self.left, *others))
 
     def killed(self, write: Write) -> "Row":
-        return replace(self, write=write, alive=False, before=self, left=())
+        return replace(self, write=write, alive=False, before=self, left=(), run=0)
 
 
 # --- tables, databases, the whole ------------------------------------------------------------------------------------

@@ -32,12 +32,12 @@ _CLASS_OF_GAIN = {"restore": "insert", "delete": "insert"}
 @dataclass(frozen=True)
 class Scope:
     """What an overwrite replaced: the partitions that agree with `values`, or the `partitions` listed. `of`: the commit
-    of the statement, by which two sides know it for one and the same. `removed`: the slots that went when it came."""
+    of the statement, by which two sides know it for one and the same. `slots`: those that came or went with it."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     partitions: frozenset[str] | None = None
     of: Position | None = None
-    removed: frozenset[int] = field(default=frozenset(), compare=False)
+    slots: frozenset[int] = field(default=frozenset(), compare=False)
 
     def covers(self, part: Part) -> bool:
         if self.partitions is not None:
@@ -119,7 +119,7 @@ def side_of(
     """`deltas`: the head's events since a version that the base's history shares, oldest first. `origins` are asked for
     where there are `scopes`."""
     removed, placed, causes = _last_causes(deltas)
-    overwritten = [slot for scope in scopes for slot in scope.removed]
+    overwritten = frozenset().union(*(scope.slots for scope in scopes))
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
     for slot in _differing(base, head):
@@ -139,18 +139,18 @@ def side_of(
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
-    stand = [scope for scope in scopes if _stands(scope, base, head, gone, new, causes)]
+    stand = [scope for scope in scopes if _stands(scope, overwritten, base, head, gone, new, causes)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
 
 
-def _taken(part: Part, rows: BitMap, overwritten: Sequence[int], origins: Origins | None) -> BitMap:
+def _taken(part: Part, rows: BitMap, overwritten: frozenset[int], origins: Origins | None) -> BitMap:
     """Those of which the first version stood in a slot that an overwrite removed."""
     if not part.has_origin:
         return rows if part.slot in overwritten else _NONE
     assert origins is not None
     places = np.asarray(rows.to_array())
-    return BitMap(places[np.isin(origins(part)[places] >> POSITION_BITS, overwritten)])
+    return BitMap(places[np.isin(origins(part)[places] >> POSITION_BITS, list(overwritten))])
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:
@@ -176,6 +176,7 @@ def _differing(base: TableState, head: TableState) -> list[int]:
 
 def _stands(
     scope: Scope,
+    overwritten: frozenset[int],
     base: TableState,
     head: TableState,
     gone: Mapping[str, Positions],
@@ -183,10 +184,14 @@ def _stands(
     causes: Mapping[int, Mapping[str, BitMap]],
 ) -> bool:
     """Whether an overwrite changed something that stays changed: a base row that is gone, or a row that it wrote, as it
-    was or updated since."""
-    if any(scope.covers(base.parts[slot]) for slot in gone.get("overwrite", {})):
+    was or updated since. What is known to be another overwrite's (`overwritten`: that of any) is not its own."""
+
+    def owns(part: Part) -> bool:
+        return scope.covers(part) and (part.slot in scope.slots or part.slot not in overwritten)
+
+    if any(owns(base.parts[slot]) for slot in gone.get("overwrite", {})):
         return True
-    wrote = [slot for slot, cause in placed.items() if cause == "overwrite" and scope.covers(head.parts[slot])]
+    wrote = [slot for slot, cause in placed.items() if cause == "overwrite" and owns(head.parts[slot])]
     if any(visible(head, slot) for slot in wrote):
         return True
     updated = any(causes.get(slot, {}).get("update") for slot in wrote)

@@ -21,11 +21,12 @@ def scopes_of(body: Mapping[str, Any], deltas: Sequence[TableDelta], of: Positio
     if "each" in body:
         return [scope for one in body["each"] for scope in scopes_of(one, deltas, of)]
     of = Position(*body["of"]) if "of" in body else of
-    removed = frozenset(slot for delta in deltas if delta.cause == "overwrite" for slot in delta.removed)
+    done = [delta for delta in deltas if delta.cause == "overwrite"]
+    slots = frozenset(slot for delta in done for slot in (*delta.removed, *(part.slot for part in delta.placed)))
     if "partitions" in body:
-        return [Scope(partitions=frozenset(body["partitions"]), of=of, removed=removed)]
+        return [Scope(partitions=frozenset(body["partitions"]), of=of, slots=slots)]
     if body.get("dynamic"):
         parts = [part for delta in deltas for part in delta.placed]
         wrote = frozenset(part.partition for part in parts if part.partition)
-        return [Scope(partitions=wrote, of=of, removed=removed)]
-    return [Scope(values=body["values"], of=of, removed=removed)]
+        return [Scope(partitions=wrote, of=of, slots=slots)]
+    return [Scope(values=body["values"], of=of, slots=slots)]

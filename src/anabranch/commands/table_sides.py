@@ -129,7 +129,10 @@ class TableSides:
     def _left(self, head: Position) -> list[TableDelta]:
         """What a head's commits did, without those that a RESTORE has undone."""
         deltas, restores = self.deltas(head), lasting(self.changes(head))
-        return [delta for delta in deltas if is_left(delta.version or 0, head, restores)] if restores else deltas
+        if not restores:
+            return deltas
+        left = [delta for delta in deltas if is_left(delta.version or 0, head, restores)]
+        return [replace(delta, removed=()) if delta.version in restores else delta for delta in left]
 
     @cached_property
     def _with_born(self) -> tuple[TableState, Shared]:
@@ -171,15 +174,20 @@ class TableSides:
             after = max(bases) if len(bases) == len(self.at.bases) else head.version
             deltas = without_undone(deltas, changes, after, head)
         scopes = self._scopes(head)
-        if head == self.at.theirs and scopes and self.ours_moved:
-            known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
-            scopes = [scope for scope in scopes if scope.of not in known and not self._is_old(scope)]
         side = side_of(self.base_state, self.state(head), deltas, scopes, self.origins)
-        if len(self.at.bases) == 1 or len(side.scopes) == len(scopes):
-            return side
-        each = [side_of(self.state(base), self.state(head), deltas, scopes, self.origins) for base in self.at.bases]
-        stand = [scope for scope in scopes if any(scope in one.scopes for one in (side, *each))]
-        return replace(side, scopes=tuple(stand))
+        return replace(side, scopes=self._standing(head, side, deltas, scopes)) if scopes else side
+
+    def _standing(
+        self, head: Position, side: Side, deltas: Sequence[TableDelta], scopes: Sequence[Scope]
+    ) -> tuple[Scope, ...]:
+        """The overwrites that changed something against one of the bases; of theirs, those that are news to ours."""
+        states = [self.state(base) for base in self.at.bases[1:] and self.at.bases]
+        sides = [side, *(side_of(state, side.head, deltas, scopes, self.origins) for state in states)]
+        stand = [scope for scope in scopes if any(scope in one.scopes for one in sides)]
+        if head == self.at.theirs and stand and self.ours_moved:
+            known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
+            stand = [scope for scope in stand if scope.of not in known and not self._is_old(scope)]
+        return tuple(stand)
 
     def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
