@@ -38,6 +38,7 @@ class How:
     predicates: bool
     backwards: bool  # theirs is older than the base: no statement of its was run since
     numbers: Any
+    ancient: frozenset[tuple[int, int]]  # rows that the bases' histories have known, there or not
 
 
 def merge(
@@ -51,9 +52,10 @@ def merge(
     predicates: bool = True,
     backwards: bool = False,
     aliases: set[tuple[int, int]] = frozenset(),
+    ancient: frozenset[tuple[int, int]] = frozenset(),
 ) -> Merged:
     merged = Merged(State({}, {}, ours.dropped | theirs.dropped))
-    how = How(detect, resolve, predicates, backwards, numbers)
+    how = How(detect, resolve, predicates, backwards, numbers, ancient)
     for id in {**ours.databases, **theirs.databases}:
         merge_database(id, bases, ours, theirs, merged, how)
     for id in {**ours.tables, **theirs.tables}:
@@ -321,7 +323,10 @@ class TableMerge:
                 rows[origin] = row
             elif before:
                 rows[origin] = before.killed(row.write)
-        return replace(table, rows=rows)
+        stand = {write.id for write in self.overwrites()}
+        return replace(
+            table, rows=rows, overwrites=table.overwrites if self.how.backwards else self.ours.overwrites | stand
+        )
 
     def conflict(self, rule: str, *, data: bool = False) -> None:
         if self.how.resolve and not data:
@@ -469,7 +474,7 @@ class TableMerge:
         if self.how.backwards:
             table.overwrites -= self.bases[0].overwrites - self.theirs.overwrites
         else:
-            table.overwrites |= self.theirs.overwrites
+            table.overwrites |= {write.id for write in self.overwrites()}
         for column in [column for column in table.columns if not column.nullable]:  # A6.2, A6.3
             lacking = [row for row in table.alive if row.read(column) is None]
             if lacking and self.how.resolve:
@@ -506,14 +511,18 @@ class TableMerge:
         ours, theirs = self.ours.rows.get(origin), self.theirs.rows.get(origin)
         known = [base.rows.get(origin) for base in self.bases]
         shared = last_shared(ours, theirs)
-        # (Going back asks only what is there: a row that came and went is nothing.)
-        both = ours and theirs if not any(known) and not self.how.backwards else living(ours) and living(theirs)
+        # (What came and went before the base is nothing.)
+        both = ours and theirs if self.is_new(origin) else living(ours) and living(theirs)
         if both and not any(map(living, known)):
             # Not in the base but in both heads (a cherry-pick): they parted at the last version that both had.
             known = [shared]
         elif shared and all(row and self.gave_way(row, shared, ours, theirs) for row in known):
             known = [shared]  # likewise a version that the base had not: what both have alike is no change
         return Change(self, living(ours), living(theirs), [living(row) for row in known], ours, theirs)
+
+    def is_new(self, origin: tuple[int, int]) -> bool:
+        """Born after the bases."""
+        return origin not in self.how.ancient and not any(origin in base.rows for base in self.bases)
 
     @staticmethod
     def gave_way(base: Row, shared: Row, ours: Row, theirs: Row) -> bool:
@@ -632,7 +641,7 @@ class TableMerge:
         found = {}
         for origin, row in self.theirs.rows.items():
             known = [base.rows.get(origin) for base in self.bases]
-            if not any(known):  # what both have had counts as if it had been there
+            if self.is_new(origin):  # what both have had counts as if it had been there
                 known = [last_shared(self.ours.rows.get(origin), row)]
             in_base = any(map(living, known))
             if row.alive and not in_base:

@@ -139,6 +139,7 @@ class Model:
             detect=statement.detect,
             resolve=statement.resolve,
             aliases=self.aliases(ours, theirs),
+            ancient=self.rows_known(*bases),
             numbers=self.numbers,
         )
         self.settle(branch, merged, theirs)
@@ -154,6 +155,7 @@ class Model:
             predicates=False,
             backwards=backwards,
             aliases=self.aliases(ours, theirs),
+            ancient=self.rows_known(base),
             numbers=self.numbers,
         )
         self.settle(branch, merged)
@@ -163,6 +165,14 @@ class Model:
         self.refuse_if(bool(merged.conflicts), f"conflicts: {sorted(merged.conflicts)}")
         if merged.theirs_changed:  # else it is up to date: no commit, no edge
             self.commit(branch, merged.state, *edge, aliases=frozenset(merged.aliases))
+
+    @staticmethod
+    def rows_known(*bases: Commit) -> frozenset[tuple[int, int]]:
+        """All rows that a state in the bases' histories has."""
+        states = {commit: commit.state for base in bases for commit in base.ancestors}
+        return frozenset(
+            origin for state in states.values() for table in state.tables.values() for origin in table.rows
+        )
 
     @staticmethod
     def aliases(ours: Commit, theirs: Commit) -> set[tuple[int, int]]:

@@ -386,4 +386,120 @@ SHRUNK = {
         "CREATE BRANCH exp FROM main; USE BRANCH exp; INSERT OVERWRITE d.t (k) VALUES (3); "
         "RESTORE TABLE d.t TO VERSION 2; USE BRANCH dev; REVERT exp@5"
     ),
+    "REVERT of a DROP after a merge revived the table: the versions of before come back": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH dev FROM main; USE "
+        "BRANCH dev; MERGE INTO d.t AS t USING (VALUES (1, 3)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a "
+        "= s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH main; INSERT INTO d.t (k) VALUES "
+        "(2); USE BRANCH dev; REVERT dev@2; MERGE BRANCH main@4 RESOLVE USING THEIRS WITH (detect = 'row'); REVERT "
+        "dev@5"
+    ),
+    "a TRUNCATE of rows that ours picked and overwrote counts": (
+        "CREATE TABLE d.t (id INT, a INT); CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; INSERT OVERWRITE d.t "
+        "(a) VALUES (0); USE BRANCH a; MERGE BRANCH main WITH (detect = 'row'); USE BRANCH main; TRUNCATE TABLE d.t; "
+        "USE BRANCH x; CHERRY PICK a@3; INSERT OVERWRITE d.t (a) VALUES (0); MERGE BRANCH main WITH (detect = 'file')"
+    ),
+    "CHERRY PICK of a RESTORE brings a row back that ours has deleted": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (id) VALUES (2); CREATE BRANCH a FROM main; TRUNCATE TABLE "
+        "d.t; INSERT OVERWRITE d.t (a) VALUES (1); INSERT INTO d.t (a) VALUES (2); RESTORE TABLE d.t TO VERSION 3; "
+        "USE BRANCH a; DELETE FROM d.t; CHERRY PICK main@6; CHERRY PICK main@7"
+    ),
+    "an overwrite stands against one base of a criss-cross": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); INSERT INTO d.t (id) VALUES (2); CREATE BRANCH a FROM main; CREATE "
+        "BRANCH x FROM main; USE BRANCH a; UPDATE d.t SET b = 1; USE BRANCH x; INSERT OVERWRITE d.t (a) VALUES (1); "
+        "USE BRANCH main; UPDATE d.t SET a = 1; USE BRANCH x; MERGE BRANCH a WITH (detect = 'file'); USE BRANCH a; "
+        "MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH x; MERGE BRANCH main WITH (detect = "
+        "'cell'); TRUNCATE TABLE d.t; USE BRANCH a; MERGE BRANCH x WITH (detect = 'cell')"
+    ),
+    "each side overwrote what the other had overwritten: a conflict, row by row": (
+        "CREATE TABLE d.t (id INT, a INT); CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; USE BRANCH x; INSERT "
+        "OVERWRITE d.t (a) VALUES (0); USE BRANCH main; MERGE BRANCH x WITH (detect = 'row'); USE BRANCH a; INSERT "
+        "OVERWRITE d.t (a) VALUES (0); USE BRANCH main; MERGE BRANCH a WITH (detect = 'row'); USE BRANCH a; MERGE "
+        "BRANCH x WITH (detect = 'file'); MERGE BRANCH main WITH (detect = 'row')"
+    ),
+    "CHERRY PICK of an overwrite that a merge brought, and a later one took its rows": (
+        "CREATE TABLE d.t (id INT, a INT); CREATE BRANCH a FROM main; INSERT OVERWRITE d.t (a) VALUES (3); INSERT "
+        "OVERWRITE d.t (a) VALUES (3); USE BRANCH a; MERGE BRANCH main WITH (detect = 'cell'); CHERRY PICK main@3"
+    ),
+    "CHERRY PICK of a TRUNCATE that ours has by a merge": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (a) VALUES (0); CREATE BRANCH a FROM main; TRUNCATE TABLE "
+        "d.t; USE BRANCH a; TRUNCATE TABLE d.t; INSERT INTO d.t (a) VALUES (1); USE BRANCH main; MERGE BRANCH a WITH "
+        "(detect = 'cell'); CHERRY PICK a@4"
+    ),
+    "REVERT of a RESTORE: the TRUNCATE counts": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (a) VALUES (0); CREATE BRANCH a FROM main; USE BRANCH a; "
+        "TRUNCATE TABLE d.t; RESTORE TABLE d.t TO VERSION 3; REVERT a@5; USE BRANCH main; INSERT INTO d.t (a) VALUES "
+        "(1); MERGE BRANCH a WITH (detect = 'file')"
+    ),
+    "REVERT of a TRUNCATE of rows that were dead": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (id) VALUES (3); DELETE FROM d.t; TRUNCATE TABLE d.t; "
+        "REVERT main@5"
+    ),
+    "CHERRY PICK of an overwrite that a merge brought and a REVERT took back": (
+        "CREATE TABLE d.t (id INT, a INT); CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; USE BRANCH x; INSERT "
+        "OVERWRITE d.t (a) VALUES (2); USE BRANCH a; INSERT INTO d.t (a) VALUES (1); MERGE BRANCH x WITH (detect = "
+        "'cell'); REVERT a@4; CHERRY PICK x@3"
+    ),
+    "an overwrite that theirs picked from ours": (
+        "CREATE TABLE d.t (id INT, a INT); CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; USE BRANCH a; INSERT "
+        "OVERWRITE d.t (a) VALUES (0); USE BRANCH x; MERGE BRANCH a WITH (detect = 'row'); USE BRANCH a; TRUNCATE "
+        "TABLE d.t; USE BRANCH x; CHERRY PICK a@4; USE BRANCH a; INSERT INTO d.t (a) VALUES (1); MERGE BRANCH x WITH "
+        "(detect = 'file')"
+    ),
+    "an overwrite that the base has, brought again by a merge, and ours has undone it": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (a) VALUES (0); CREATE BRANCH a FROM main; CREATE BRANCH x "
+        "FROM main; USE BRANCH x; INSERT OVERWRITE d.t (a) VALUES (0); USE BRANCH main; MERGE BRANCH x WITH (detect = "
+        "'row'); USE BRANCH x; RESTORE TABLE d.t TO VERSION 3; USE BRANCH a; INSERT INTO d.t (a) VALUES (2); MERGE "
+        "BRANCH main WITH (detect = 'row'); USE BRANCH x; CHERRY PICK a@4; MERGE BRANCH a WITH (detect = 'cell')"
+    ),
+    "CHERRY PICK of an insert that ours has overwritten, undone and redone": (
+        "CREATE TABLE d.t (k INT NOT NULL, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, p) VALUES (0, 1); CREATE "
+        "BRANCH dev FROM main; USE BRANCH dev; ALTER TABLE d.t DROP PARTITION (p = 1); RESTORE DATABASE d TO VERSION "
+        "3; RESTORE BRANCH TO VERSION 4; CHERRY PICK dev@3"
+    ),
+    "CHERRY PICK of a DELETE that RESOLVE overruled conflicts again": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (id) VALUES (3); CREATE BRANCH a FROM main; USE BRANCH a; "
+        "UPDATE d.t SET a = 3; USE BRANCH main; DELETE FROM d.t; USE BRANCH a; MERGE BRANCH main RESOLVE USING OURS "
+        "WITH (detect = 'row'); CHERRY PICK main@4"
+    ),
+    "a TRUNCATE of rows that came and went, after one that ours has picked": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (a) VALUES (0); CREATE BRANCH a FROM main; USE BRANCH a; "
+        "TRUNCATE TABLE d.t; USE BRANCH main; CHERRY PICK a@4; USE BRANCH a; INSERT INTO d.t (a) VALUES (2); TRUNCATE "
+        "TABLE d.t; USE BRANCH main; INSERT INTO d.t (a) VALUES (3); MERGE BRANCH a WITH (detect = 'row')"
+    ),
+    "CHERRY PICK of an UPDATE on a row that ours has set back since": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT DEFAULT 3); MERGE INTO d.t AS t USING (VALUES (3, NULL), (2, NULL), "
+        "(1, NULL)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) "
+        "VALUES (s.k, s.a); UPDATE d.t SET a = 0; MERGE INTO d.t AS t USING (VALUES (3, NULL), (2, NULL), (1, NULL)) "
+        "AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES "
+        "(s.k, s.a); CHERRY PICK main@4"
+    ),
+    "one UPDATE that two merges ran on an inserted row": (
+        "CREATE TABLE d.t (id INT, b INT); INSERT INTO d.t (id) VALUES (3); CREATE BRANCH a FROM main; CREATE BRANCH "
+        "x FROM main; USE BRANCH a; INSERT INTO d.t (id) VALUES (6); USE BRANCH main; UPDATE d.t SET b = 2; USE "
+        "BRANCH x; MERGE BRANCH a WITH (detect = 'row'); USE BRANCH a; MERGE BRANCH main RESOLVE USING THEIRS WITH "
+        "(detect = 'cell'); USE BRANCH x; MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH a; "
+        "MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "an overwrite whose rows were gone at the base": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (a) VALUES (0); CREATE BRANCH a FROM main; CREATE BRANCH x "
+        "FROM main; INSERT OVERWRITE d.t (a) VALUES (3); USE BRANCH x; INSERT OVERWRITE d.t (a) VALUES (3); USE "
+        "BRANCH a; MERGE BRANCH main WITH (detect = 'cell'); USE BRANCH x; MERGE BRANCH a WITH (detect = 'row'); USE "
+        "BRANCH a; INSERT INTO d.t (a) VALUES (0); MERGE BRANCH x WITH (detect = 'file')"
+    ),
+    "REVERT of another branch's CREATE TABLE": (
+        "CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; CREATE TABLE d.u (a INT DEFAULT 1, "
+        "p INT); USE BRANCH main; REVERT exp@2"
+    ),
+    "REVERT of another branch's merge brings a row back that theirs had overwritten before the base": (
+        "CREATE TABLE d.t (k INT NOT NULL, b INT); INSERT INTO d.t (k) VALUES (3); CREATE BRANCH dev FROM main; "
+        "CREATE BRANCH exp FROM dev; USE BRANCH dev; INSERT OVERWRITE d.t (k) VALUES (0); USE BRANCH exp; MERGE "
+        "BRANCH dev; USE BRANCH main; REVERT exp@3; INSERT OVERWRITE d.t (k) VALUES (2); USE BRANCH dev; MERGE BRANCH "
+        "main; USE BRANCH main; REVERT exp@4; MERGE BRANCH dev WITH (detect = 'cell')"
+    ),
+    "what a third branch undid on the way is undone": (
+        "CREATE TABLE d.t (k INT NOT NULL, p INT); CREATE TABLE d.u (k INT NOT NULL, b INT); CREATE BRANCH dev FROM "
+        "main; CREATE BRANCH exp FROM main; USE BRANCH dev; INSERT OVERWRITE d.u (k) VALUES (2); INSERT INTO d.t (k) "
+        "VALUES (2); USE BRANCH main; MERGE BRANCH dev WITH (detect = 'cell'); RESTORE TABLE d.t TO VERSION 3; USE "
+        "BRANCH exp; MERGE BRANCH main; USE BRANCH dev; MERGE BRANCH exp WITH (detect = 'row')"
+    ),
 }

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import wraps
 from typing import Any, TypeVar
 
-from anabranch.branching.base import reached
 from anabranch.catalog import Catalog
 from anabranch.commands.merge_plan import Positions
 from anabranch.model.history import Commit, Position, shared_version
@@ -93,12 +92,19 @@ class History:
 
     def _had_by(self, one: Position, other: Position) -> int:
         """The last version up to which `one` has what the other's own history has: shared, or merged since. (A merge
-        into one of several bases says nothing of the others.)"""
+        into one of several bases says nothing of the others; and what came by way of a third branch may have been
+        undone there, so that no record of either tells of it.)"""
         shared = self._shared_with(other, one)
         if len(self.at.bases) > 1 or shared >= min(one.version, other.version):
             return shared
-        reach = reached(one, self.catalog.origin, self.catalog.merges())
-        return max(shared, min(other.version, reach.get(other.branch_id, -1)))
+        merges = self.catalog.merges()
+        direct = [
+            merged.version
+            for segment in self.catalog.lineage(one)
+            for version, merged in merges(segment.branch_id, segment.upto)
+            if segment.after < version <= segment.upto and merged.branch_id == other.branch_id
+        ]
+        return max([shared, *(min(other.version, version) for version in direct)])
 
     def _since(self, head: Position, after: int) -> dict[str, list[tuple[Commit, Change]]]:
         found: dict[str, list[tuple[Commit, Change]]] = {}

@@ -67,6 +67,8 @@ class TableMerger(TableSides):
 
     def merge(self) -> TableMerge:
         made = TableMerge(self.name, before=self.ours)
+        if self.ours is None and self.theirs is None:  # a REVERT of another branch's CREATE TABLE
+            return made
         rows_changed = self._theirs_changed()
         merged = merge_table(
             self.bases,
