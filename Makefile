@@ -41,7 +41,7 @@ test: install java postgres ## run the whole test suite (ARGS="-k name" to selec
 
 fuzz: install ## long random histories against the oracle (EXAMPLES=2000)
 	@echo "==> $(EXAMPLES) histories"
-	@ANABRANCH_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/oracle/test_histories.py $(ARGS)
+	@ANABRANCH_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/oracle/test_histories.py tests/oracle/test_brought.py $(ARGS)
 
 lint: install ## ruff, mypy and the import layers
 	@status=0; \

@@ -278,13 +278,14 @@ def _meeting(ours: Side, theirs: Side, origins: Origins) -> tuple[Contest, Posit
 def _risen(ours: Side, theirs: Side, origins: Origins, detect: Detect, replay: Replay) -> Contest:
     """Rows that the base does not show and both sides do, in different versions: one had been kept against the other
     side's DELETE, say, and then the DELETE was undone. A side whose version the other one had, and left behind, has
-    nothing new; the contest is about rows of which neither is so, held against their first versions."""
+    nothing new, and all versions come from the first; the contest is about rows of which neither is so, held against
+    their first versions."""
     here, there = versions(ours, origins), versions(theirs, origins)
     lost = [origins_of(ids_of(side.lost()), side.base.parts, origins) for side in (ours, theirs)]
     rows = np.setdiff1d(np.intersect1d(here.origin, there.origin), np.concatenate(lost))
     mine, other = here.find(rows), there.find(rows)
-    had = np.isin(other >> POSITION_BITS, list(ours.head.parts))
-    left = ~had & np.isin(mine >> POSITION_BITS, list(theirs.head.parts))
+    had = (other == rows) | ((mine != rows) & np.isin(other >> POSITION_BITS, list(ours.head.parts)))
+    left = ~had & ((mine == rows) | np.isin(mine >> POSITION_BITS, list(theirs.head.parts)))
     for slot, positions in by_slot(other[had & (mine != other)]).items():
         if slot in replay.revived:
             replay.revived[slot] = replay.revived[slot] - positions
