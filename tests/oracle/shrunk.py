@@ -502,4 +502,8 @@ SHRUNK = {
         "VALUES (2); USE BRANCH main; MERGE BRANCH dev WITH (detect = 'cell'); RESTORE TABLE d.t TO VERSION 3; USE "
         "BRANCH exp; MERGE BRANCH main; USE BRANCH dev; MERGE BRANCH exp WITH (detect = 'row')"
     ),
+    "REVERT of another branch's drop, after a column was dropped there": (
+        "CREATE TABLE d.t (k INT NOT NULL, p INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; ALTER "
+        "TABLE d.t DROP COLUMN k; REVERT exp@2; USE BRANCH exp; REVERT main@4"
+    ),
 }

@@ -51,7 +51,7 @@ class TableSides:
         self.ours_moved = table_id in reads.moved
         self.bases = [reads.records(base).get(table_id) for base in self.at.bases]
         self.ours, self.theirs = (reads.records(at).get(table_id) for at in (self.here, self.at.theirs))
-        if not any(self.bases) and all(side and not side.dropped for side in (self.ours, self.theirs)):
+        if self._unborn and all(side and not side.dropped for side in (self.ours, self.theirs)):
             self.bases = [self._as_born()]  # both have it, after a cherry-pick say: so they have its birth in common
         self._origins: dict[int, np.ndarray] = {}
 
