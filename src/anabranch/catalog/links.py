@@ -15,7 +15,7 @@ from typing import Any, cast
 from sqlalchemy import Engine, Executable
 from sqlalchemy.exc import DBAPIError
 
-from anabranch.catalog.prepared import Prepared, Statements, Values
+from anabranch.catalog.prepared import Prepared, Statements, Values, statements_of
 
 KEPT = 5
 """Links that wait; more of them are closed after use."""
@@ -156,7 +156,7 @@ class Links:
     """The links of one process to one database, all made alike."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self._statements = engine, Statements(engine.dialect)
+        self.engine, self._statements = engine, statements_of(engine.dialect)
         self._idle: list[Link] = []
 
     @contextmanager

@@ -66,7 +66,7 @@ class Prepared:
 
 
 class Statements:
-    """The statements of one database, each prepared at its first use."""
+    """The statements of one kind of database, each prepared at its first use."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -89,6 +89,14 @@ class Statements:
         if found is None:
             found = self._prepared[statement, shape] = Prepared(statement, self._dialect, values)
         return found, values
+
+
+_BY_DRIVER: dict[tuple[str, str], Statements] = {}
+
+
+def statements_of(dialect: Dialect) -> Statements:
+    """Those that every lake of this process on such a database shares: preparing takes longer than running."""
+    return _BY_DRIVER.setdefault((dialect.name, dialect.driver), Statements(dialect))
 
 
 def _lists(values: Values) -> list[str]:
