@@ -7,6 +7,7 @@ STAMP := $(VENV)/.installed
 PLOTS := $(VENV)/.installed-bench
 ARGS ?=
 EXAMPLES ?= 2000
+FUZZED := $(addprefix tests/oracle/test_,histories.py keyed_histories.py brought.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -41,7 +42,7 @@ test: install java postgres ## run the whole test suite (ARGS="-k name" to selec
 
 fuzz: install ## long random histories against the oracle (EXAMPLES=2000)
 	@echo "==> $(EXAMPLES) histories"
-	@ANABRANCH_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/oracle/test_histories.py tests/oracle/test_brought.py $(ARGS)
+	@ANABRANCH_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 $(FUZZED) $(ARGS)
 
 lint: install ## ruff, mypy and the import layers
 	@status=0; \

@@ -178,13 +178,13 @@ def beginnings(draw: st.DrawFn) -> list[Step]:
     return [("main", statement) for statement in found]
 
 
-histories_of_rows = st.builds(
-    lambda beginning, steps: beginning + steps,
-    beginnings(),
-    st.lists(st.tuples(branches, of_rows), min_size=4, max_size=20),
-)
-histories = st.builds(
-    lambda beginning, steps: beginning + steps,
-    beginnings(),
-    st.lists(st.tuples(branches, statements), min_size=4, max_size=20),
-)
+def steps_of(kinds: st.SearchStrategy[s.Statement]) -> st.SearchStrategy[Step]:
+    """Nobody learns much from a branch that is merged into itself."""
+    return st.tuples(branches, kinds).filter(lambda step: getattr(step[1], "theirs", None) != step[0])
+
+
+def histories_of(kinds: st.SearchStrategy[s.Statement]) -> st.SearchStrategy[list[Step]]:
+    return st.builds(list.__add__, beginnings(), st.lists(steps_of(kinds), min_size=4, max_size=20))
+
+
+histories, histories_of_rows = histories_of(statements), histories_of(of_rows)

@@ -121,9 +121,10 @@ def merge_flushes(
     """One partition. `overwrote`: whether ours, and theirs, replaced all of it since the base. `id`: of the decided."""
     bases, ours, theirs = sides
     merged = merged_list(sides, theirs_overwrote=overwrote[1])
-    if ids(merged) == ids(ours):
-        return FlushMerge(tuple(ours), changed=False)
     common = set.intersection(*(set(ids(base)) for base in bases))
+    apart = {id for base in bases for id in ids(base) if (id in ids(ours)) != (id in ids(theirs))} - common
+    if ids(merged) == ids(ours) and not apart:
+        return FlushMerge(tuple(ours), changed=False)
     alike = [as_both_have_it(base, ours, theirs) for base in bases]
     new = [f for f in (*ours, *theirs) if (f.id in ids(ours)) != (f.id in ids(theirs)) and f.id not in common]
     decided: dict[Key, Record] = {}
@@ -133,7 +134,6 @@ def merge_flushes(
         here, there, all_say = (row_of(rules, columns, side, key) for side in (ours, theirs, merged))
         last = [(records_of(rules, side, key) or [None])[-1] for side in (ours, theirs, merged)]
         case = Case(rules, was, here, there, all_say, [rules.place(record) for record in last])
-        case.removed = any(f.records.get(key, ("",))[0] == "-" for f in new)
         if overwrote[1]:
             found = there
         elif overwrote[0] and any(row is not None for row in was) and any(key in f.records for f in new if f in theirs):
@@ -155,7 +155,7 @@ def ids(flushes: Sequence[Flush]) -> list[tuple[int, Any]]:
 def merged_list(sides: Sides, *, theirs_overwrote: bool) -> list[Flush]:
     """What theirs added comes after ours', what it removed goes; where ours did not move, theirs' list as it is."""
     bases, ours, theirs = sides
-    if len(bases) == 1 and ids(bases[0]) == ids(ours):
+    if len(bases) == 1 and ids(ours) == ids(bases[0]) + [id for id in ids(theirs) if id in set(ids(ours)) - had(bases)]:
         return list(theirs)
     known = set.intersection(*(set(ids(base)) for base in bases))
     here, there = set(ids(ours)), set(ids(theirs))
@@ -163,10 +163,14 @@ def merged_list(sides: Sides, *, theirs_overwrote: bool) -> list[Flush]:
     return kept + [f for f in theirs if f.id not in here and f.id not in known]
 
 
+def had(bases: Sequence[Sequence[Flush]]) -> set[tuple[int, Any]]:
+    return {id for base in bases for id in ids(base)}
+
+
 def as_both_have_it(base: Sequence[Flush], ours: Sequence[Flush], theirs: Sequence[Flush]) -> list[Flush]:
     """The base as if what both heads did alike had been done before."""
-    mine, other, had = set(ids(ours)), set(ids(theirs)), set(ids(base))
-    return [f for f in base if f.id in mine | other] + [f for f in theirs if f.id in mine - had]
+    mine, other = set(ids(ours)), set(ids(theirs))
+    return [f for f in base if f.id in mine | other] + [f for f in theirs if f.id in mine - had([base])]
 
 
 def record(rules: Rules, found: Values | None, said: Values | None, last: Record | None) -> Record:
@@ -187,7 +191,6 @@ class Case:
     theirs: Values | None
     merged: Values | None
     places: list[tuple[bool, int]]
-    removed: bool = False
 
     def decide(self, resolve: str | None) -> Any:
         bases, ours, theirs = self.bases, self.ours, self.theirs
@@ -200,7 +203,7 @@ class Case:
         if self.rules.engine == "deduplicate" or (lacking and (ours is None) != (theirs is None)):
             return net(bases, ours, theirs, resolve)
         if ours is None and theirs is None:
-            return None if self.removed else self.merged
+            return None
         fields = {
             id: net([(base or {}).get(id) for base in bases], (ours or {}).get(id), (theirs or {}).get(id), resolve)
             for id in (ours or theirs or {})

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from . import statements as s
-from .histories import BRANCHES, back, commits, refs, small, values
+from .histories import BRANCHES, back, commits, refs, small, steps_of, values
 from .pair import Step
 
 TABLE = st.just("d.t")
@@ -93,8 +93,7 @@ def beginnings(draw: st.DrawFn) -> list[Step]:
     return [("main", statement) for statement in found]
 
 
-# (Nobody learns much from a branch that is merged into itself.)
-steps = st.tuples(branches, statements).filter(lambda step: getattr(step[1], "theirs", None) != step[0])
+steps = steps_of(statements)
 sides = st.sampled_from([None, "OURS", "THEIRS"])
 
 

@@ -211,14 +211,15 @@ def merge_existence(
 def unchanged(bases: list[Table], head: Table, detect: str, dead: bool = False) -> bool:
     """Is the table what it was? Under `file` row versions are compared, else the values that they show.
 
-    `dead`: rows that came and went since then are a difference too.
+    `dead`: rows that came and went since then are a difference too, and so is the order of flushes.
     """
 
     def look(table: Table) -> Any:
         rows = {row.origin: row.version if detect == "file" else row.shown(head.columns) for row in table.alive}
         rows |= {row.origin: None for row in table.rows.values() if dead and not row.alive}
         if table.key:
-            rows = {flush.id for flush in table.flushes}  # their order alone is no change
+            flushes = keyed.ids(table.flushes)
+            rows = (flushes, set(table.gone)) if dead else set(flushes)  # theirs' order alone is no change
         columns = {column.id: column for column in table.columns}
         return table.database, table.name, columns, table.properties, table.partitions, rows
 
@@ -302,9 +303,9 @@ class TableMerge:
         if self.unborn and self.ours.key:
             raise Undecided("a keyed table that the base does not have")
         if self.bases and not self.disputed and unchanged(self.bases, self.ours, "file", dead=True):
-            # A table that ours did not change takes theirs' state as it is.
+            # A table that ours did not change takes theirs' state as it is (if there is a commit at all).
             self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect)
-            return self.without_passing(self.theirs) if self.theirs_changed else self.ours
+            return self.without_passing(self.theirs)
         table = self.ours.copy()
         self.merge_name(table)
         self.merge_properties(table)
@@ -323,9 +324,12 @@ class TableMerge:
                 rows[origin] = row
             elif before:
                 rows[origin] = before.killed(row.write)
-        stand = {write.id for write in self.overwrites()}
+        stand = {scope.of for scope in self.newly_overwrote()} | {write.id for write in self.overwrites()}
         return replace(
-            table, rows=rows, overwrites=table.overwrites if self.how.backwards else self.ours.overwrites | stand
+            table,
+            rows=rows,
+            gone=self.gone(table.flushes),
+            overwrites=table.overwrites if self.how.backwards else self.ours.overwrites | stand,
         )
 
     def conflict(self, rule: str, *, data: bool = False) -> None:
@@ -417,7 +421,7 @@ class TableMerge:
             return
         bases = [self.with_alike(base.flushes) for base in self.bases]
         sides = [*bases, self.ours.flushes, self.theirs.flushes]
-        scopes = self.overwrote(self.ours), self.overwrote(self.theirs)
+        scopes = self.overwrote(self.ours), self.newly_overwrote()
         number = next(self.how.numbers)
         flushes: list[keyed.Flush] = []
         for partition in sorted({flush.partition for side in sides for flush in side}, key=repr):
@@ -436,12 +440,30 @@ class TableMerge:
                 self.conflicts.add("key")
         table.flushes = tuple(flushes)
         self.check_types(table, [flush.types for flush in flushes])
-        there = {flush.id for flush in table.flushes}
-        table.gone = self.theirs.gone | self.ours.gone
-        table.gone |= {f.id: table.gone.get(f.id) for f in self.ours.flushes if f.id not in there}
+        table.gone = self.gone(table.flushes)
+        if self.how.backwards:
+            table.overwrites -= self.bases[0].overwrites - self.theirs.overwrites
+        else:
+            table.overwrites |= {scope.of for scope in scopes[1]}
+
+    def gone(self, flushes: tuple[keyed.Flush, ...]) -> dict[tuple[int, Any], Scope | None]:
+        """What ours had and has no more, of all that it had; what theirs took back was never had."""
+        there = {flush.id for flush in flushes}
+        lost = [flush for flush in self.ours.flushes if flush.id not in there]
+        taken = {f.id: self.theirs.gone[f.id] for f in lost if f.id in self.theirs.gone}
+        scopes = self.newly_overwrote()
+        taken |= {f.id: scope for f in lost for scope in scopes if f.id not in taken and scope.covers(f.partition)}
+        return self.ours.gone | taken
+
+    def newly_overwrote(self) -> set[Scope]:
+        """Theirs' overwrites that neither ours nor a base has."""
+        return {scope for scope in self.overwrote(self.theirs) if scope.of not in self.known_overwrites}
 
     def with_alike(self, base: tuple[keyed.Flush, ...]) -> tuple[keyed.Flush, ...]:
-        """What both got since, and one took away again, counts as if it had been there before."""
+        """What both got since, and one took away again, counts as if it had been there before; going back asks only
+        what is there."""
+        if self.how.backwards:
+            return base
         known = {flush.id for base in self.bases for flush in base.flushes}
         known |= {id for base in self.bases for id in base.gone}
         base += tuple(f for f in self.theirs.flushes if f.id not in known and f.id in self.ours.gone)
@@ -461,13 +483,17 @@ class TableMerge:
             self.merge_keys(table)
             return
         heads = {**self.ours.rows, **self.theirs.rows}
-        changes = [change for change in map(self.change, heads) if change.theirs_class or change.ours_class]
+        rows = list(map(self.change, heads))
+        changes = [change for change in rows if change.theirs_class or change.ours_class]
         self.find_conflicts(changes, table.columns)
         write = Write(next(self.how.numbers), "merge")
         for change in changes:
             if change.theirs_class:
                 self.theirs_changed = True
                 self.settle(change, table, write)
+        for change in rows:
+            if change.idle:
+                table.rows[change.origin] = change.theirs_record
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
         self.apply_overwrites(table)
@@ -701,6 +727,12 @@ class Change:
     @property
     def alike(self) -> bool:
         return (self.ours and self.ours.version) == (self.theirs and self.theirs.version)
+
+    @property
+    def idle(self) -> bool:
+        """Theirs alone has another version, which shows the same."""
+        there = bool(self.ours and self.theirs) and not self.theirs_class
+        return there and not self.alike and self.ours_is_base
 
     @property
     def ours_is_base(self) -> bool:

@@ -424,14 +424,18 @@ class Statements:
             raise Refusal("not a partition column")
         return Scope(column.id, partition[1])
 
+    def overwriting(self, scope: Scope) -> Write:
+        number = next(self.numbers)
+        return Write(number, "overwrite", replace(scope, of=number))
+
     def clear(self, table: Table, write: Write) -> bool:
         """Kills what is in the scope, and what a DELETE killed once more: the last statement gives the class."""
+        table.overwrites |= {write.id}
         if table.key:
             inside = [flush for flush in table.flushes if write.scope.covers(flush.partition)]
             table.gone |= {flush.id: write.scope for flush in inside}
             table.flushes = tuple(flush for flush in table.flushes if flush not in inside)
             return bool(inside)
-        table.overwrites |= {write.id}
         inside = [row for row in table.rows.values() if write.scope.holds(row)]
         killed = [row for row in inside if row.alive or row.write.kind != "overwrite"]
         table.rows |= {row.origin: row.killed(write) for row in killed}
@@ -440,14 +444,14 @@ class Statements:
     def overwrite(self, statement: s.Overwrite) -> None:
         table = self.table(statement.table)
         scope = self.scope(table, statement.partition)
-        write = Write(next(self.numbers), "overwrite", scope)
+        write = self.overwriting(scope)
         self.clear(table, write)
         given = {} if scope.partition is None else {scope.partition: scope.value}
         self.write_rows(table, write, statement.labels, statement.rows, given)
 
     def truncate(self, statement: s.Truncate) -> bool:
         table = self.table(statement.table)
-        return self.clear(table, Write(next(self.numbers), "overwrite", self.scope(table, statement.partition)))
+        return self.clear(table, self.overwriting(self.scope(table, statement.partition)))
 
     def tests(self, table: Table, where: s.Where) -> tuple[Test, ...]:
         return tuple(Test(self.column(table, part.column), part.op, part.value) for part in where)
@@ -526,7 +530,9 @@ class Statements:
     # --- partitions --------------------------------------------------------------------------------------------------
 
     def has_partition(self, table: Table, scope: Scope) -> bool:
-        return scope.value in table.partitions or any(scope.holds(row) for row in table.alive)
+        """Records of keys that are gone count, too."""
+        inside = [flush for flush in table.flushes if scope.covers(flush.partition)]
+        return scope.value in table.partitions or bool(inside) or any(scope.holds(row) for row in table.alive)
 
     def add_partition(self, statement: s.AddPartition) -> None:
         table = self.table(statement.table)
@@ -540,7 +546,7 @@ class Statements:
         if not self.has_partition(table, scope):
             raise Refusal("no such partition")
         table.partitions.discard(scope.value)
-        self.clear(table, Write(next(self.numbers), "overwrite", scope))
+        self.clear(table, self.overwriting(scope))
 
     # --- going back --------------------------------------------------------------------------------------------------
 

@@ -506,4 +506,73 @@ SHRUNK = {
         "CREATE TABLE d.t (k INT NOT NULL, p INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; ALTER "
         "TABLE d.t DROP COLUMN k; REVERT exp@2; USE BRANCH exp; REVERT main@4"
     ),
+    "rows that show the same are taken along, so that branches converge": (
+        "CREATE TABLE d.t (k INT NOT NULL); CREATE TABLE d.u (k INT NOT NULL, b INT); INSERT INTO d.u (k) VALUES (1); "
+        "CREATE BRANCH dev FROM main; USE BRANCH dev; UPDATE d.u SET b = NULL; INSERT INTO d.t (k) VALUES (0); USE "
+        "BRANCH main; MERGE BRANCH dev WITH (detect = 'cell'); USE BRANCH dev; MERGE BRANCH main WITH (detect = 'file')"
+    ),
+}
+
+# Of a keyed table that is there already.
+KEYED = (
+    "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT NOT NULL, PRIMARY KEY (k, p)) PARTITIONED BY (p) "
+    "TBLPROPERTIES ('merge-engine' = 'partial-update', 'partial-update.remove-record-on-delete' = 'true')"
+)
+SHRUNK_KEYED = {
+    "CHERRY PICK of a flush that a merge took back": (
+        "INSERT INTO d.t (k, p) VALUES (0, 0); CREATE BRANCH exp FROM main; RESTORE TABLE d.t TO VERSION 2; USE BRANCH "
+        "exp; MERGE BRANCH main; CHERRY PICK exp@3"
+    ),
+    "CHERRY PICK of a flush that a REVERT took back": (
+        "INSERT INTO d.t (k, p) VALUES (2, 1); CREATE BRANCH dev FROM main; INSERT INTO d.t (k, p) VALUES (1, 1); "
+        "REVERT dev@3; CHERRY PICK dev@3"
+    ),
+    "a key that nobody has stays away in whatever order flushes meet": (
+        "INSERT INTO d.t (k, p) VALUES (0, 0); CREATE BRANCH dev FROM main; INSERT INTO d.t (k, b, p) VALUES (0, 2, 0),"
+        " (0, 2, 1); USE BRANCH dev; DELETE FROM d.t; INSERT INTO d.t (k, a, p, _kind) VALUES (1, 2, 0, '-D'); USE "
+        "BRANCH main; MERGE BRANCH dev@4 RESOLVE USING THEIRS; USE BRANCH dev; MERGE BRANCH main"
+    ),
+    "a flush that the bases of a criss-cross disagree on was changed on both sides": (
+        "INSERT INTO d.t (k, p) VALUES (1, 1), (0, 0); CREATE BRANCH dev FROM main; INSERT INTO d.t (k, b, p, _kind) "
+        "VALUES (0, 2, 0, '-U'); USE BRANCH dev; DELETE FROM d.t; MERGE BRANCH main@4; USE BRANCH main; MERGE BRANCH "
+        "dev@4; RESTORE TABLE d.t TO VERSION 3; INSERT INTO d.t (k, b, p) VALUES (1, 3, 0); USE BRANCH dev; MERGE "
+        "BRANCH main RESOLVE USING THEIRS"
+    ),
+    "CHERRY PICK of a merge that brought a TRUNCATE of what a RESTORE had taken": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (3, 0, 1, 0); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; "
+        "USE BRANCH dev; UPDATE d.t SET b = NULL; USE BRANCH main; INSERT INTO d.t (k, a, p) VALUES (0, 0, 1); USE "
+        "BRANCH exp; MERGE BRANCH dev; USE BRANCH main; TRUNCATE TABLE d.t PARTITION (p = 0); USE BRANCH dev; RESTORE "
+        "TABLE d.t TO VERSION 2; MERGE BRANCH main; USE BRANCH exp; CHERRY PICK dev@6"
+    ),
+    "DROP PARTITION where only deletes are": (
+        "CREATE BRANCH exp FROM main; USE BRANCH exp; INSERT INTO d.t (k, a, p, _kind) VALUES (0, 1, 0, '-D'); ALTER "
+        "TABLE d.t DROP PARTITION (p = 0)"
+    ),
+    "a TRUNCATE that ours has picked": (
+        "INSERT INTO d.t (k, p) VALUES (3, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; USE BRANCH "
+        "dev; TRUNCATE TABLE d.t; USE BRANCH main; MERGE BRANCH dev; USE BRANCH exp; CHERRY PICK main@4; INSERT INTO "
+        "d.t (k, b, p) VALUES (0, 1, 0); MERGE BRANCH dev"
+    ),
+    "a flush that both picked is no move of ours": (
+        "CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; INSERT INTO d.t (k, a, p) VALUES (0, 0, 1); USE "
+        "BRANCH exp; INSERT INTO d.t (k, a, p) VALUES (0, 1, 1); USE BRANCH dev; MERGE BRANCH main; MERGE BRANCH exp "
+        "RESOLVE USING THEIRS; USE BRANCH main; CHERRY PICK dev@4; USE BRANCH exp; MERGE BRANCH main; USE BRANCH main; "
+        "MERGE BRANCH exp"
+    ),
+    "REVERT of a REVERT, where ours has truncated since": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (3, 1, 1, 1); CREATE BRANCH dev FROM main; DELETE FROM d.t; USE BRANCH "
+        "dev; INSERT INTO d.t (k, a, p, _kind) VALUES (0, 3, 1, '-D'); USE BRANCH main; MERGE BRANCH dev; REVERT "
+        "main@3; USE BRANCH dev; TRUNCATE TABLE d.t; REVERT main@6"
+    ),
+    "an overwrite that the base has discards nothing": (
+        "CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; USE BRANCH exp; INSERT OVERWRITE d.t (k, b, p) "
+        "VALUES (0, 3, 0); USE BRANCH main; MERGE BRANCH exp; INSERT INTO d.t (k, p) VALUES (0, 0), (1, 0); USE BRANCH "
+        "exp; DELETE FROM d.t; USE BRANCH dev; MERGE BRANCH main; MERGE BRANCH exp"
+    ),
+    "flushes that both have in another order: what ours shows stays": (
+        "INSERT INTO d.t (k, a, p) VALUES (0, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; INSERT "
+        "INTO d.t (k, a, p) VALUES (3, 0, 1); USE BRANCH dev; INSERT INTO d.t (k, b, p) VALUES (3, 1, 1); USE BRANCH "
+        "main; MERGE BRANCH dev; USE BRANCH dev; MERGE BRANCH main@4; USE BRANCH exp; MERGE BRANCH main; USE BRANCH "
+        "dev; REVERT exp@4"
+    ),
 }

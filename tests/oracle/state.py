@@ -30,6 +30,7 @@ class Scope:
 
     partition: int | None = None  # the id of the partition column
     value: Value = None
+    of: int = 0  # the statement
 
     def holds(self, row: "Row") -> bool:
         return self.covers(row.values.get(self.partition))

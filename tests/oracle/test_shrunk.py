@@ -3,9 +3,14 @@
 import pytest
 
 from .pair import agree
-from .shrunk import SHRUNK
+from .shrunk import KEYED, SHRUNK, SHRUNK_KEYED
 
 
 @pytest.mark.parametrize("name", SHRUNK)
 def test_shrunk(name: str) -> None:
     agree(f"CREATE DATABASE d; {SHRUNK[name]}")
+
+
+@pytest.mark.parametrize("name", SHRUNK_KEYED)
+def test_shrunk_keyed(name: str) -> None:
+    agree(f"CREATE DATABASE d; {KEYED}; {SHRUNK_KEYED[name]}")

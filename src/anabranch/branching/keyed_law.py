@@ -162,7 +162,7 @@ def _by_field(contest: Contest, choice: Sides) -> Verdict:
     clash &= ~contest.discarded & ~united
     takes = (lacking & ~clash & here & ~contest.discarded) | (clash & (choice == "theirs"))
     nobody = ~here & ~there
-    whole = clash | lacking | contest.discarded | (nobody & contest.removed)
+    whole = clash | lacking | contest.discarded | (nobody & (contest.removed | _deletes(contest)))
     combined = np.where(nobody | united, contest.merged.present, True)
     present = np.where(whole, np.where(takes, there, here), combined)
     fields: dict[str, pa.Array] = {}

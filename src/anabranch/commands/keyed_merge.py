@@ -95,7 +95,8 @@ class KeyedMerge:
     @cached_property
     def flushes(self) -> FlushMerge:
         born = [slot for slot in self.mine.base.parts if all(slot not in base.parts for base in self.bases)]
-        bases = [[*base.parts, *born] for base in self.bases]
+        ordered = dict.fromkeys([*(slot for slot in self.other.head.parts if slot in born), *born])
+        bases = [[*base.parts, *ordered] for base in self.bases]
         covered = self._covered(self.other.scopes)
         return merge_flushes(bases, list(self.mine.head.parts), list(self.other.head.parts), covered)
 
@@ -105,8 +106,8 @@ class KeyedMerge:
 
     @property
     def news(self) -> bool:
-        """Whether theirs has or lacks a flush that ours lacks or has."""
-        return self.flushes.order != tuple(self.mine.head.parts)
+        """Whether theirs has or lacks a flush that ours lacks or has; of one that bases disagree on, both sides did."""
+        return self.flushes.order != tuple(self.mine.head.parts) or bool(self.flushes.disputed)
 
     def deltas(self) -> list[TableDelta]:
         """What turns ours' list into the merged one."""
@@ -211,7 +212,8 @@ def list_deltas(now: TableState, then: TableState, theirs: Side) -> list[TableDe
     removed: dict[str, list[int]] = {}
     for slot in change.removed:
         causes = (cause for cause, slots in theirs.gone.items() if slot in slots)
-        removed.setdefault(next(causes, "overwrite" if theirs.scopes else "delete"), []).append(slot)
+        known = next(causes, "overwrite" if theirs.scopes else "delete")
+        removed.setdefault("restore" if slot in theirs.undone else known, []).append(slot)
     classes = [theirs.placed[part.slot] for part in change.placed if part.slot in theirs.placed]
     placing = "overwrite" if "overwrite" in classes else classes[0] if classes else "insert"
     last = replace(change, removed=tuple(removed.pop(placing, ())), cause=cast(Operation, placing))

@@ -49,7 +49,8 @@ class MergePlan:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.databases or self.tables or self.conflicts or self.settled)
+        worth = any(not made.is_idle for made in self.tables.values())
+        return not (self.databases or worth or self.conflicts or self.settled)
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from anabranch.branching.row_merge import Detect
 from anabranch.commands.resolutions import Given
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position
-from anabranch.model.records import Change, Operation, PartitionRecord, TableDelta, TableRecord
+from anabranch.model.records import ROW_CLASSES, Change, Operation, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 
 
@@ -81,6 +81,13 @@ class TableMerge:
     @property
     def is_empty(self) -> bool:
         return not (self.operations or self.conflicts or self.news)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nobody sees it: other versions of rows that show the same, or columns by other names in files. It comes along
+        where a merge has news elsewhere, so that branches converge."""
+        seen = (operation for operation, _ in self.operations if operation not in (*ROW_CLASSES, "restore", "column"))
+        return not (self.conflicts or self.news or any(seen))
 
     @property
     def moves_in(self) -> bool:

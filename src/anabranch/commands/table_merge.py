@@ -252,7 +252,7 @@ class TableMerger(TableSides):
             resolution.refuse_others()
         self.name_aliases(made, replay)
         self._require(made, replay)
-        made.deltas = replay.deltas() if made.news else []
+        made.deltas = replay.deltas()
         removed = {slot for delta in made.deltas for slot in delta.removed}
         made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
         made.conflicts += self.unreadable(made, replay)

@@ -186,7 +186,9 @@ class TableSides:
         stand = [scope for scope in scopes if any(scope in one.scopes for one in sides)]
         if head == self.at.theirs and stand and self.ours_moved:
             known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
-            stand = [scope for scope in stand if scope.of not in known and not self._is_old(scope)]
+            stand = [scope for scope in stand if scope.of not in known]
+        if len(states) < 2 or head == self.at.theirs:
+            stand = [scope for scope in stand if not self._is_old(scope)]
         return tuple(stand)
 
     def _scopes(self, head: Position) -> list[Scope]:
