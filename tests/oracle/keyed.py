@@ -129,6 +129,13 @@ def merge_flushes(
     new = [f for f in (*ours, *theirs) if (f.id in ids(ours)) != (f.id in ids(theirs)) and f.id not in common]
     decided: dict[Key, Record] = {}
     conflict = False
+
+    def taken(key: Key) -> bool:
+        return any(key in f.records for base in alike for f in base if f.id not in ids(ours))
+
+    def added(key: Key) -> bool:
+        return any(key in f.records for f in new if f in theirs)
+
     for key in all_keys(*bases, ours, theirs):
         was = [row_of(rules, columns, base, key) for base in alike]
         here, there, all_say = (row_of(rules, columns, side, key) for side in (ours, theirs, merged))
@@ -136,7 +143,7 @@ def merge_flushes(
         case = Case(rules, was, here, there, all_say, [rules.place(record) for record in last])
         if overwrote[1]:
             found = there
-        elif overwrote[0] and any(row is not None for row in was) and any(key in f.records for f in new if f in theirs):
+        elif overwrote[0] and any(row is not None for row in was) and taken(key) and added(key):
             found = here  # A4, A5: what theirs did to a row that ours overwrote
         else:
             found = case.decide(resolve)

@@ -682,6 +682,13 @@ class TableMerge:
         ]
 
     @property
+    def ours_overwrote(self) -> list[Write]:
+        """Ours' overwrites that no base has, and of which a row that they killed or wrote is still so."""
+        known = frozenset().union(*(base.overwrites for base in self.bases))
+        writes = [row.born if row.alive else row.write for row in self.ours.rows.values()]
+        return [write for write in writes if write.kind == "overwrite" and write.id not in known]
+
+    @property
     def known_overwrites(self) -> frozenset[int]:
         return self.ours.overwrites.union(*(base.overwrites for base in self.bases))
 
@@ -761,6 +768,10 @@ class Change:
         found = self._class(self.ours, self.ours_record, self.table.ours.columns)
         if found == "overwrite" and self.ours is None and not self.ours_record.write.scope.holds(self.base):
             return "delete"  # ours moved it into the overwritten scope first: A4 and A5 are not about this row
+        if found == "delete" and self.ours_record is None and len(self.table.bases) > 1:
+            # It came and went with an overwrite before that came to ours, which has no record of it.
+            took = any(write.scope.holds(base) for write in self.table.ours_overwrote for base in self.bases if base)
+            return "overwrite" if took else found
         return found
 
     @property
@@ -775,7 +786,7 @@ class Change:
 
     @property
     def discarded(self) -> bool:
-        """A4, A5: ours' overwrite killed this row, which stood in the overwritten scope."""
+        """A4, A5: ours' overwrite took this row, which stood in the overwritten scope."""
         return self.ours is None and self.ours_class == "overwrite"
 
     @property

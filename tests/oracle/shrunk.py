@@ -511,6 +511,18 @@ SHRUNK = {
         "CREATE BRANCH dev FROM main; USE BRANCH dev; UPDATE d.u SET b = NULL; INSERT INTO d.t (k) VALUES (0); USE "
         "BRANCH main; MERGE BRANCH dev WITH (detect = 'cell'); USE BRANCH dev; MERGE BRANCH main WITH (detect = 'file')"
     ),
+    "after a criss-cross: a row that came and went with an overwrite that ours has by a merge": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); INSERT INTO d.t (id, a) VALUES (3, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; INSERT INTO d.t (id, a) VALUES (3, 2); USE BRANCH a; MERGE BRANCH main WITH (detect"
+        " = 'cell'); USE BRANCH x; INSERT INTO d.t (id, a) VALUES (6, 1); USE BRANCH main; MERGE BRANCH x WITH (detect "
+        "= 'row'); USE BRANCH a; TRUNCATE TABLE d.t; USE BRANCH x; MERGE BRANCH a WITH (detect = 'cell'); MERGE BRANCH "
+        "main WITH (detect = 'row')"
+    ),
+    "a REVERT brings some rows back of those that a TRUNCATE took: it counts still": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); INSERT INTO d.t (id, a) VALUES (2, 0), (3, 0); CREATE BRANCH x FROM "
+        "main; USE BRANCH x; DELETE FROM d.t WHERE id < 3; USE BRANCH main; INSERT INTO d.t (id, a) VALUES (3, 1); USE "
+        "BRANCH x; TRUNCATE TABLE d.t; REVERT x@4; USE BRANCH main; MERGE BRANCH x WITH (detect = 'row')"
+    ),
 }
 
 # Of a keyed table that is there already.
@@ -574,5 +586,13 @@ SHRUNK_KEYED = {
         "INTO d.t (k, a, p) VALUES (3, 0, 1); USE BRANCH dev; INSERT INTO d.t (k, b, p) VALUES (3, 1, 1); USE BRANCH "
         "main; MERGE BRANCH dev; USE BRANCH dev; MERGE BRANCH main@4; USE BRANCH exp; MERGE BRANCH main; USE BRANCH "
         "dev; REVERT exp@4"
+    ),
+    "ours truncated before a key came that theirs took away": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (2, 0, NULL, 0); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main;"
+        " INSERT INTO d.t (k, b, p, _kind) VALUES (0, 3, 1, '-D'); INSERT INTO d.t (k, a, p) VALUES (2, NULL, 1), (0, "
+        "2, 0); DELETE FROM d.t WHERE a < 3; USE BRANCH exp; INSERT INTO d.t (k, b, p) VALUES (1, NULL, 0); USE BRANCH "
+        "dev; TRUNCATE TABLE d.t; USE BRANCH main; DELETE FROM d.t; INSERT INTO d.t (k, b, p, _kind) VALUES (1, NULL, "
+        "0, '-D'), (3, 0, 0, '+U'), (0, NULL, 1, '-U'); MERGE BRANCH exp@4; REVERT main@9; USE BRANCH dev; MERGE BRANCH"
+        " exp; MERGE BRANCH main"
     ),
 }

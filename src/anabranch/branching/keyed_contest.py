@@ -48,6 +48,7 @@ def contest_of(
     """`ours`, `theirs`: the heads' lists. `overwritten`: flushes of theirs in a scope that ours overwrote; `replaced`:
     all flushes in a scope that theirs did."""
     bases = tuple(records.standing(base) for base in flushes.bases)
+    taken = {slot for base in flushes.bases for slot in base}.difference(ours)
     new, every = flushes.added_ours | flushes.added_theirs, set(flushes.order)
     elsewhere = records.held_by(flushes.reordered)
     removed = records.removed_by(new) | (records.removed_by(every) & elsewhere)
@@ -66,6 +67,6 @@ def contest_of(
         records.standing(flushes.order),
         fixed,
         removed,
-        records.held_by(overwritten) & np.logical_or.reduce([base.present for base in bases]),
+        records.held_by(overwritten) & records.held_by(taken) & np.logical_or.reduce([base.present for base in bases]),
         records.held_by(replaced),
     )

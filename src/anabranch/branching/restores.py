@@ -62,6 +62,7 @@ def is_reverted(deltas: Iterable[TableDelta], later: Iterable[TableDelta]) -> bo
     for delta in later:
         takes, brings = gone if reverted else there
         undoes = takes.issubset(delta.removed) and brings.issubset(part.slot for part in delta.placed)
+        undoes = undoes and brings.isdisjoint(delta.killed)  # else some rows came back, and others did not
         if delta.cause == "restore" and undoes and (placed or removed):
             reverted = not reverted
     return reverted

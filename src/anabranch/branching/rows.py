@@ -128,7 +128,12 @@ def side_of(
         if stays and (again := base.dead.get(slot, _NONE) - head.dead.get(slot, _NONE)):
             back[slot] = again
         for cause, rows in causes.get(slot, {}).items() if stays else ():
-            _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
+            lost = left & rows
+            if lost and scopes and cause == "restore":  # others of an overwritten slot came back
+                taken = _taken(base.parts[slot], lost, overwritten, origins)
+                _add(gone, "overwrite", slot, taken)
+                lost = lost - taken
+            _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, lost)
             left = left - rows
         why = removed.get(slot, "delete")
         if left and scopes and (slot not in removed or why == "restore"):
