@@ -494,9 +494,9 @@ class TableMerge:
         for change in rows:
             if change.idle:
                 table.rows[change.origin] = change.theirs_record
+        self.apply_overwrites(table)
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
-        self.apply_overwrites(table)
         if self.how.backwards:
             table.overwrites -= self.bases[0].overwrites - self.theirs.overwrites
         else:
@@ -649,14 +649,14 @@ class TableMerge:
                         )
 
     def apply_overwrites(self, table: Table) -> None:
-        """Theirs overwrote: ours' rows now in that scope die, ours' new inserts too."""
+        """Theirs overwrote: ours' rows now in that scope die, ours' new inserts too, whatever else theirs did to them."""
         for write in self.overwrites():
             for origin, last in {**self.undone, **table.rows}.items():
                 # A row that an earlier statement of theirs killed has the class of the last one, too.
-                row = last if last.alive else living(self.ours.rows.get(origin))
-                theirs = living(self.theirs.rows.get(origin))
+                ours, theirs = living(self.ours.rows.get(origin)), living(self.theirs.rows.get(origin))
+                row = last if last.alive else ours
                 # (Theirs has had this version, and has the row still: it came after the overwrite.)
-                if row and write.scope.holds(row) and not (theirs and row.version in theirs.had):
+                if row and write.scope.holds(ours or row) and not (theirs and row.version in theirs.had):
                     self.theirs_changed |= last.alive
                     table.rows[origin] = row.killed(write)
                 elif not row and last.write.kind != "overwrite" and write.scope.holds(last):

@@ -130,7 +130,7 @@ def side_of(
         for cause, rows in causes.get(slot, {}).items() if stays else ():
             lost = left & rows
             if lost and scopes and cause == "restore":  # others of an overwritten slot came back
-                taken = _taken(base.parts[slot], lost, overwritten, origins)
+                taken = _taken(base.parts[slot], lost, scopes, overwritten, origins)
                 _add(gone, "overwrite", slot, taken)
                 lost = lost - taken
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, lost)
@@ -138,7 +138,7 @@ def side_of(
         why = removed.get(slot, "delete")
         if left and scopes and (slot not in removed or why == "restore"):
             # They never came, or went back: an overwrite may have taken them away before, or older versions of them.
-            taken = _taken(base.parts[slot], left, overwritten, origins)
+            taken = _taken(base.parts[slot], left, scopes, overwritten, origins)
             _add(gone, "overwrite", slot, taken)
             left = left - taken
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
@@ -149,8 +149,13 @@ def side_of(
     return Side(base, head, gone, new, back, causes, tuple(stand), undone)
 
 
-def _taken(part: Part, rows: BitMap, overwritten: frozenset[int], origins: Origins | None) -> BitMap:
-    """Those of which the first version stood in a slot that an overwrite removed."""
+def _taken(
+    part: Part, rows: BitMap, scopes: Sequence[Scope], overwritten: frozenset[int], origins: Origins | None
+) -> BitMap:
+    """Those of which the first version stood in a slot that an overwrite removed; if none covers the part, the row was
+    elsewhere when it went."""
+    if not any(scope.covers(part) for scope in scopes):
+        return _NONE
     if not part.has_origin:
         return rows if part.slot in overwritten else _NONE
     assert origins is not None

@@ -52,6 +52,9 @@ def _dead_rows(on: On) -> Any:
 
 _PLACEMENTS, _DEAD_ROWS = Along(_placements), Along(_dead_rows)
 
+_PARTS = select(*_PART).where(
+    part.c.table_id == bindparam("table"), part.c.slot.in_(bindparam("slots", expanding=True))
+)
 _placed_by_one = (
     select(placement.c.table_id, placement.c.slot, func.min(placement.c.branch_id).label("branch_id"))
     .where(placement.c.placed)
@@ -158,6 +161,11 @@ class States(Objects):
             return {id: [delta for one in known for delta in one.deltas if delta.table_id == id] for id in wanted}
         placements, kills = self._events(wanted, segments)
         return {id: self._deltas(id, placements.get(id, ()), kills.get(id, ())) for id in wanted}
+
+    def parts(self, table_id: str, slots: Sequence[int]) -> dict[int, Part]:
+        """Parts that no state may show any more, by their slots."""
+        found = in_batches(slots, lambda batch: self._db.rows(_PARTS, {"table": table_id, "slots": batch}))
+        return {row.slot: Part(*row) for row in found}
 
     def bytes_placed(self) -> dict[int, int]:
         """Branch -> the bytes of the parts that only its own commits placed: what nothing else would keep."""

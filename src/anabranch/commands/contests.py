@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from anabranch.branching.criss_cross import Dispute, disputed, left_standing, overwritten
 from anabranch.branching.row_merge import NO_ROWS, Changed, Contest, Replay
@@ -19,6 +20,7 @@ from anabranch.branching.versions import changed_by
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.resolutions import Resolution
 from anabranch.model.conflict import ConflictRecord
+from anabranch.model.part import POSITION_BITS
 from anabranch.model.schema import Schema
 from anabranch.storage.row_ids import by_slot
 
@@ -103,7 +105,8 @@ class Contests:
         return same
 
     def _origins(self, ids: np.ndarray) -> np.ndarray:
-        return origins_of(ids, self.merger.base_state.parts, self.merger.origins)
+        merger = self.merger
+        return origins_of(ids, merger.holding(merger.base_state, ids), merger.origins)
 
     # --- values -------------------------------------------------------------------------------------------------------
 
@@ -124,8 +127,7 @@ class Contests:
         made.news |= done.news
         made.conflicts += done.conflicts
         self._reject(contest.base[done.conflicting & (choice == "ours")])
-        if len(done.places):
-            made.add(done.combined, origins[done.places], self._changed_since(schema, contest, done.places))
+        self._combine(schema, contest, done, origins)
         if self.resolution is not None:
             self.resolution.use(contest.base[done.conflicting])
             given = contest.base[done.given]
@@ -133,6 +135,15 @@ class Contests:
             if len(ids):
                 made.add(rows, origins[done.given][np.isin(given, ids)])
         return done
+
+    def _combine(self, schema: Schema, contest: Contest, done: Settled, origins: np.ndarray) -> None:
+        """Keeps combined rows, but those of which ours' version stands in what theirs overwrote: they die with it."""
+        overwritten = sorted(self.replay.removed.get("overwrite", ()))
+        stays = ~np.isin(contest.ours[done.places] >> POSITION_BITS, overwritten)
+        places = done.places[stays]
+        if len(places):
+            rows = done.combined.filter(pa.array(stays))
+            self.made.add(rows, origins[places], self._changed_since(schema, contest, places))
 
     def _reject(self, rows: np.ndarray) -> None:
         self.rejected = np.union1d(self.rejected, rows)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.criss_cross import left_standing
 from anabranch.branching.row_merge import Contest, Replay
 from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.branching.settle import GIVEN
@@ -88,7 +89,7 @@ class Inserts:
     def _apply(self, statements: Sequence[Change], spared: np.ndarray) -> None:
         """Theirs wins: its statements are run on ours' new rows, too."""
         ids = self._all()
-        ids = ids[~np.isin(ids, spared)]
+        ids = ids[~np.isin(ids, spared) & left_standing(self.head, self.replay, ids)]  # others theirs overwrote
         rows = self.merger.rows_of(self.physical, self.head, ids)
         try:
             done = replay_on(rows, self.physical, statements)

@@ -265,8 +265,12 @@ class TableSides:
         return fetch(self.session.folder(self.id), self.name, parts, written, schema.columns, ids, known)
 
     def holding(self, state: TableState, ids: np.ndarray) -> dict[int, Part]:
+        """The parts of these rows; first versions of rows may stand in some that only others show, or nobody."""
         slots = np.unique(ids[ids >= 0] >> POSITION_BITS).tolist()
         parts = self._all_parts(state)
+        missing = [slot for slot in slots if slot not in parts]
+        if missing:
+            parts |= self.catalog.parts(self.id, missing)
         return {slot: parts[slot] for slot in slots}
 
     def _all_parts(self, state: TableState) -> dict[int, Part]:
