@@ -224,14 +224,14 @@ class Lake:
         session = (self if into is None else self.on(into))._session
         tables: dict[str, Any] = {}
         rows: dict[str, Any] = {}
-        if resolve_tables or resolutions:
+        named_sides = asked.by_table("resolve_tables", resolve_tables, "'ours' or 'theirs'")
+        named_rows = asked.by_table("resolutions", resolutions, "rows")
+        if named_sides or named_rows:
             from anabranch.commands.resolutions import Given
             from anabranch.sql.declare import table_parts
 
-            sides = {
-                table_parts(name): asked.side_of(f"resolve of {name}", s) for name, s in (resolve_tables or {}).items()
-            }
-            given = {table_parts(name): Given.of(name, data) for name, data in (resolutions or {}).items()}
+            sides = {table_parts(name): asked.side_of(f"resolve of {name}", s) for name, s in named_sides.items()}
+            given = {table_parts(name): Given.of(name, data) for name, data in named_rows.items()}
             tables, rows = asked.tables_of(session, theirs, sides), asked.tables_of(session, theirs, given)
         return merge_branch(session, theirs, asked.wishes(detect, resolve, tables, rows), dry_run=dry_run)
 
@@ -260,7 +260,7 @@ class Lake:
     def _commit(self, ref: str | int) -> Commit:
         from anabranch.commands.asked import commit_of
 
-        return commit_of(self._session, int(ref) if isinstance(ref, str) and ref.isdigit() else ref)
+        return commit_of(self._session, int(ref) if isinstance(ref, str) and ref.isdecimal() else ref)
 
     def diff(self, old: str | int, new: str | int | None = None, table: str | None = None) -> Result:
         """What turns one state into another (this branch's head, if none is given): a branch, a tag, `branch@version`
@@ -370,6 +370,8 @@ class Lake:
 
         if table is not None and database is not None:
             raise Refused("a table or a database is restored, not both: restore the database, it has the table.")
+        if version is None:
+            raise Refused("None names no version to go back to: give its number.")
         then = self._session.resolve(version)
         if table is not None:
             return commands.restore.restore_table(self._session, table_parts(table), then)

@@ -13,7 +13,7 @@ from anabranch.branching.keyed_law import decide, with_given
 from anabranch.commands.keyed_conflicts import resolutions
 from anabranch.engines import KIND
 from anabranch.engines.kinds import NAMES
-from anabranch.errors import ColumnMismatch, KindRefused, Refused
+from anabranch.errors import DataError, KindRefused, Refused
 from anabranch.model import types
 from anabranch.model.schema import Column, Schema
 from tests.branching.keyed_oracle import ENGINES
@@ -55,8 +55,8 @@ def test_a_key_that_goes_needs_no_more_than_itself():
     [
         ({"k": [1, 1], "s": [1, 1], "x": [1, 1], "y": [1, 1]}, Refused, "twice"),
         ({"k": [9], "s": [1], "x": [1], "y": [1]}, Refused, "not in conflict"),
-        ({"k": [1], "s": [1], "x": [1]}, ColumnMismatch, "y"),
-        ({"s": [1], "x": [1], "y": [1]}, ColumnMismatch, "k"),
+        ({"k": [1], "s": [1], "x": [1]}, DataError, "must say every column: 'y' is missing"),
+        ({"s": [1], "x": [1], "y": [1]}, DataError, "must say every column: 'k' is missing"),
         ({"k": [1], "s": [1], "x": [1], "y": [1], KIND: ["?"]}, KindRefused, "'-D'"),
     ],
 )

@@ -148,14 +148,62 @@ def test_a_conflict_as_json_is_an_error_with_records(at_odds: Cli) -> None:
     told = json.loads(ran.err)
     assert (ran.code, ran.out, told["error"]) == (3, "", "MergeConflict")
     assert {conflict["rule"] for conflict in told["conflicts"]} == {"A1", "A3"}
+    assert told["passing"] is None
+    told = json.loads(at_odds("merge", "dev", "--detect", "row", "--json").err)
+    assert told["conflicts"] == at_odds("conflicts", "dev", "--detect", "row", "--json").json
 
 
-def test_many_columns_show_only_those_that_differ(cli: Cli) -> None:
+def test_a_refused_merge_as_json_names_the_way_that_passes(cli: Cli) -> None:
+    sql(cli, "CREATE BRANCH dev", "UPDATE d.t SET v = 'x' WHERE id = 1", "UPDATE d.t@dev SET v = 'y' WHERE id = 2")
+    assert json.loads(cli("merge", "dev", "--json").err)["passing"] == "row"
+    assert json.loads(cli("sql", "--json", "-c", "MERGE BRANCH dev").err)["passing"] == "row"
+
+
+def test_many_columns_show_the_first_ones_and_those_that_differ(cli: Cli) -> None:
     columns = ", ".join(f"c{n} INT" for n in range(20))
     sql(cli, f"CREATE TABLE d.w ({columns})", f"INSERT INTO d.w VALUES ({', '.join('0' * 20)})", "CREATE BRANCH dev")
     sql(cli, "UPDATE d.w SET c7 = 1", "UPDATE d.w@dev SET c7 = 2, c9 = 3")
     lines = [line.split() for line in cli("conflicts", "dev", "--detect", "cell").lines]
-    assert lines[1:] == [["base", "ours", "theirs"], ["*", "c7", "0", "1", "2"], ["c9", "0", "0", "3"]]
+    first = [[f"c{n}", "0", "0", "0"] for n in range(3)]
+    rest = ["(15", "more", "columns,", "in", "which", "they", "are", "equal)"]
+    assert lines[1:] == [["base", "ours", "theirs"], *first, ["*", "c7", "0", "1", "2"], ["c9", "0", "0", "3"], rest]
+    sql(cli, "DELETE FROM d.w")
+    lines = [line.split() for line in cli("conflicts", "dev", "--detect", "cell").lines]
+    first = [[f"c{n}", "0", "(deleted)", "0"] for n in range(3)]
+    changed = [["*", "c7", "0", "(deleted)", "2"], ["*", "c9", "0", "(deleted)", "3"]]
+    assert lines[1:] == [["base", "ours", "theirs"], *first, *changed, rest]
+
+
+def test_null_is_not_the_text_null(cli: Cli) -> None:
+    sql(cli, "CREATE BRANCH dev", "UPDATE d.t SET v = NULL WHERE id = 1", "UPDATE d.t@dev SET v = 'NULL' WHERE id = 1")
+    lines = [line.split() for line in cli("conflicts", "dev", "--detect", "row").lines]
+    assert ["*", "v", "a", "NULL", "'NULL'"] in lines
+    lines = [line.split() for line in cli("diff", "main", "dev", "--table", "d.t").lines]
+    assert lines[2:] == [["-U", "1", "NULL"], ["+U", "1", "'NULL'"]]
+
+
+def test_values_stay_on_their_lines(cli: Cli, folder) -> None:
+    sql(cli, "CREATE TABLE d.k (id STRING PRIMARY KEY, v STRING)", "INSERT INTO d.k VALUES ('x', '')")
+    with anabranch.connect(folder, create=False) as lake:
+        lake.table("d.k").write([{"id": "a\nb", "v": "0"}])
+        dev = lake.create_branch("dev")
+        lake.table("d.k").write([{"id": "a\nb", "v": "it's\ttwo\r\nlines"}])
+        dev.table("d.k").write([{"id": "a\nb", "v": "\x1b[31m\\n"}])
+    assert cli("conflicts", "dev").lines == [
+        r"d.k, id = 'a\nb': update/update",
+        r"        base    ours                   theirs",
+        r"    id  'a\nb'  'a\nb'                 'a\nb'",
+        r"  * v   0       'it\'s\ttwo\r\nlines'  '\x1b[31m\\n'",
+    ]
+
+
+def test_nan_is_nan(cli: Cli) -> None:
+    made = "CREATE TABLE d.f (id INT, x DOUBLE, y ARRAY<DOUBLE>)", "INSERT INTO d.f VALUES (1, 0, array(0d))"
+    sql(cli, *made, "CREATE BRANCH dev", "UPDATE d.f SET id = 2, x = double('nan'), y = array(double('nan'))")
+    sql(cli, "UPDATE d.f@dev SET id = 3, x = double('nan'), y = array(double('nan'))")
+    lines = [line.split() for line in cli("conflicts", "dev", "--detect", "row").lines]
+    assert [line[1] for line in lines if line[0] == "*"] == ["id"]
+    assert "theirs id = 3, ours id = 2 " in cli("merge", "dev", "--detect", "row", "--json").err
 
 
 # --- resolutions ------------------------------------------------------------------------------------------------------
@@ -261,7 +309,10 @@ def test_cherry_pick_and_revert(apart: Cli, ids) -> None:
     id = apart("log", "-n", "1", "--json").json[0]["id"]
     assert apart("revert", id[:12]).lines[-1] == "main is at version 8"
     assert ids() == [1, 2, 3, 10, 20]
-    assert apart("cherry-pick", "dev@5").out == "main is up to date with dev@5\n"
+    assert apart("cherry-pick", "dev@5").out == "nothing of dev@5 is new to main\n"
+    assert apart("cherry-pick", "3").out == "nothing of version 3 is new to main\n"
+    apart("revert", "8")
+    assert apart("revert", "8").out == "nothing of version 8 is left to undo on main\n"
 
 
 def test_a_pick_that_conflicts(at_odds: Cli) -> None:
@@ -270,6 +321,17 @@ def test_a_pick_that_conflicts(at_odds: Cli) -> None:
     assert ran.err.startswith("anabranch: error: 'dev@5' cannot be picked onto 'main': 1 conflict.")
     assert "anabranch cherry-pick dev@5 --resolve ours" in ran.err
     assert at_odds("cherry-pick", "dev@5", "--resolve", "theirs").code == 0
+
+
+def test_a_pick_of_what_is_not_here(cli: Cli) -> None:
+    sql(cli, "CREATE BRANCH dev", "INSERT INTO d.t@dev VALUES (9, 'i')", "UPDATE d.t@dev SET v = 'j' WHERE id = 9")
+    ran = cli("cherry-pick", "dev@6")
+    assert ran.code == 3
+    lines = [line.split() for line in ran.err.splitlines()]
+    assert ["*", "v", "i", "(not", "there)", "j"] in lines
+    assert "main lacks what dev@6 changed: pick the commit that made it first" in ran.err
+    assert "deleted" not in ran.err
+    assert cli("cherry-pick", "dev@5").code == cli("cherry-pick", "dev@6").code == 0
 
 
 # --- log --graph and branch -------------------------------------------------------------------------------------------
@@ -319,6 +381,26 @@ def test_mistakes(apart: Cli, words: list[str], code: int, said: str) -> None:
     ran = apart(*words)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
+
+
+@pytest.mark.parametrize("ref", ["", "@", "@3", "dev@"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["merge"], ["merge", "--dry-run"], ["conflicts"], ["diff"], ["diff", "dev"], ["log"], ["log", "--graph"]),
+        *(["cherry-pick"], ["revert"], ["branch"], ["branch", "new"], ["branch", "new", "--from"], ["branch", "-d"]),
+        *(["branch", "-m", "dev"], ["tag"], ["tag", "new"], ["tag", "new", "--from"], ["tag", "-d"]),
+        *(["merge", "dev", "--into"], ["log", "--branch"], ["restore", "--all", "--to"]),
+    ],
+    ids=" ".join,
+)
+def test_a_ref_that_names_nothing(apart: Cli, ids, words: list[str], ref: str) -> None:
+    """`anabranch merge "$UNSET"` must not succeed."""
+    ran = apart(*words, ref)
+    assert (ran.code in (1, 2), ran.out) == (True, "")
+    assert f"'{ref}'" in ran.err
+    assert (ids(), [branch["branch"] for branch in apart("branch", "--json").json]) == ([1, 2, 3, 10], ["main", "dev"])
+    assert apart("tag", "--json").json == []
 
 
 def test_the_history_of_a_table_that_came_by_a_merge_names_the_branches(apart: Cli) -> None:

@@ -273,7 +273,14 @@ def test_bad_rows_say_what_is_wrong_and_change_nothing(lake, print_of, how, case
         (lambda lake: lake.table("d.t").overwrite([{"id": 1}], {"k": "x"}), Refused, "not partitioned"),
         (lambda lake: lake.restore(1000), NotFound, "1000"),
         (lambda lake: lake.restore(1, table="d.t", database="d"), Refused, "not both"),
+        (lambda lake: lake.restore(None), Refused, "None names no version"),
         (lambda lake: lake.merge(5), Refused, "names no branch"),
+        (lambda lake: lake.merge("dev", into=""), NotFound, "branch ''"),
+        (lambda lake: lake.revert(None), Refused, "None names no commit"),
+        (lambda lake: lake.cherry_pick(None), Refused, "None names no commit"),
+        (lambda lake: lake.revert("²"), NotFound, "commit '²'"),
+        (lambda lake: lake.revert("dev@²"), NotFound, "A version is a number"),
+        (lambda lake: lake.on(""), NotFound, "branch ''"),
         (lambda lake: lake.create_branch("x", "dev@1000"), NotFound, "1000"),
         (lambda lake: lake.create_branch("x", "dev@abc"), NotFound, "abc"),
     ],
@@ -283,6 +290,58 @@ def test_bad_calls_say_what_is_wrong_and_change_nothing(lake, print_of, call, er
     with pytest.raises(error) as raised:
         call(lake)
     assert any(choice in str(raised.value) for choice in word.split("|")), str(raised.value)
+    assert print_of(lake) == before
+
+
+TAKING_REFS = {
+    "merge": lambda lake, ref: lake.merge(ref),
+    "conflicts": lambda lake, ref: lake.conflicts(ref),
+    "diff from": lambda lake, ref: lake.diff(ref),
+    "diff to": lambda lake, ref: lake.diff("dev", ref),
+    "cherry_pick": lambda lake, ref: lake.cherry_pick(ref),
+    "revert": lambda lake, ref: lake.revert(ref),
+    "restore": lambda lake, ref: lake.restore(ref),
+    "log": lambda lake, ref: lake.log(ref),
+    "sections": lambda lake, ref: lake.sections("d.t", ref),
+    "create_branch": lambda lake, ref: lake.create_branch("fresh", ref),
+    "create_tag": lambda lake, ref: lake.create_tag("fresh", ref),
+}
+
+
+@pytest.mark.parametrize("ref", ["", " ", "@", "@3", "dev@", 3.0, True], ids=repr)
+@pytest.mark.parametrize("call", TAKING_REFS)
+def test_what_names_nothing_is_never_the_branch_one_stands_on(lake, print_of, call, ref):
+    """An unset variable of a shell is an empty ref."""
+    told(lake, "INSERT INTO d.one@dev VALUES (1)")
+    before = print_of(lake)
+    with pytest.raises(Refused) as raised:
+        TAKING_REFS[call](lake, ref)
+    assert f"{ref!r} names no " in str(raised.value)
+    assert print_of(lake) == before
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "word"),
+    [
+        ({"resolutions": [1]}, Refused, "resolutions is a mapping from names of tables to rows, not [1]"),
+        ({"resolutions": "x"}, Refused, "not 'x'"),
+        ({"resolutions": {5: []}}, Refused, "not {5: []}"),
+        ({"resolutions": {"d.one": {"only": 1}}}, DataError, "the data's column 'only' is 1: give a list"),
+        ({"resolutions": {"d.one": {"only": "ab"}}}, DataError, "is 'ab': give a list"),
+        ({"resolve_tables": ["d.one"]}, Refused, "to 'ours' or 'theirs', not ['d.one']"),
+        ({"resolve_tables": {"d.one": None}}, InvalidOption, "'ours' or 'theirs'"),
+        ({"resolve": 5}, InvalidOption, "'ours' or 'theirs'"),
+        ({"detect": 5}, InvalidOption, "'file', 'row' or 'cell'"),
+    ],
+    ids=str,
+)
+def test_what_a_merge_cannot_be_asked_for(lake, print_of, how, error, word):
+    told(lake, "INSERT INTO d.one VALUES (0)", "MERGE BRANCH main TO dev")
+    told(lake, "UPDATE d.one@dev SET only = 1", "UPDATE d.one SET only = 2")
+    before = print_of(lake)
+    with pytest.raises(error) as raised:
+        lake.merge("dev", **how)
+    assert word in str(raised.value)
     assert print_of(lake) == before
 
 

@@ -159,6 +159,32 @@ def test_an_insert_does_not_slip_under_a_restored_not_null(lake, second, monkeyp
     assert one(second, "d.n") == []
 
 
+MERGED = "MERGE INTO d.i USING VALUES ({}) AS s(a) ON {} WHEN MATCHED THEN DELETE"
+UNSEEN = [
+    # what runs, what is committed meanwhile, and the rows that are then there under snapshot and under serializable
+    ("DELETE FROM d.i WHERE a > 1", "INSERT INTO d.i VALUES (7)", [1, 7], [1]),
+    ("DELETE FROM d.i WHERE a > 1", "UPDATE d.i SET a = 7 WHERE a = 1", [7], []),
+    ("UPDATE d.i SET a = 20 WHERE a > 1", "INSERT INTO d.i VALUES (7)", [1, 7, 20], [1, 20, 20]),
+    ("DELETE FROM d.i WHERE a = 2", "UPDATE d.i SET a = 3 WHERE a = 2", [1, 3], [1, 3]),
+    (MERGED.format(7, "d.i.a = s.a OR d.i.a = 2"), "INSERT INTO d.i VALUES (7)", [1], [1]),
+    ("INSERT INTO d.i VALUES (8)", "INSERT INTO d.i VALUES (7)", [1, 2, 7, 8], [1, 2, 7, 8]),
+]
+
+
+@pytest.mark.parametrize(("runs", "meanwhile", "snapshot", "serializable"), UNSEEN, ids=[case[0] for case in UNSEEN])
+@pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+def test_rows_that_a_statement_has_not_seen(
+    lake, second, monkeypatch, isolation, runs, meanwhile, snapshot, serializable
+):
+    """As docs/sql.md says it of the option."""
+    told(
+        lake, f"CREATE TABLE d.i (a INT) TBLPROPERTIES ('isolation' = '{isolation}')", "INSERT INTO d.i VALUES (1), (2)"
+    )
+    let_in(monkeypatch, lake, lambda: told(second, meanwhile))
+    told(lake, runs)
+    assert one(lake, "d.i") == (snapshot if isolation == "snapshot" else serializable)
+
+
 def test_two_updates_of_one_row_both_count(lake, second, monkeypatch):
     """Either the second one is told that it lost, or it sees what the first one did: never a lost update."""
     let_in(monkeypatch, lake, lambda: told(second, "UPDATE d.t SET small = small + 1 WHERE id = 1"))

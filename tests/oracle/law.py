@@ -649,7 +649,7 @@ class TableMerge:
                         )
 
     def apply_overwrites(self, table: Table) -> None:
-        """Theirs overwrote: ours' rows now in that scope die, ours' new inserts too, whatever else theirs did to them."""
+        """Theirs overwrote: ours' rows now in that scope die, new inserts too, whatever else theirs did to them."""
         for write in self.overwrites():
             for origin, last in {**self.undone, **table.rows}.items():
                 # A row that an earlier statement of theirs killed has the class of the last one, too.

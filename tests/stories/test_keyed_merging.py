@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.errors import MergeConflict, Refused
+from anabranch.errors import DataError, MergeConflict, Refused
 from tests.stories.telling import rows, told
 
 
@@ -506,7 +506,8 @@ def test_rows_that_break_a_not_null_of_ours_resolve(people, side, nullable, expe
 def test_a_not_null_of_theirs_gives_way_to_rows_of_ours(people, side):
     told(people, "ALTER TABLE d.t@dev ALTER COLUMN v SET NOT NULL", "INSERT INTO d.t@dev VALUES (4, 'd', 4)")
     told(people, "INSERT INTO d.t VALUES (5, NULL, 5)")
-    assert [(c.rule, c.column) for c in people.conflicts("dev")] == [("A6.3", "v")]
+    found = [(c.rule, c.column, c.ours) for c in people.conflicts("dev")]
+    assert found == [("A6.3", "v", "1 row without 'v' (id = 5)")]
     told(people, f"MERGE BRANCH dev RESOLVE USING {side}")
     assert people.table("d.t").schema.field("v").nullable
     assert rows(people, "d.t") == [(1, "a", 1), (2, "b", 2), (3, "c", 3), (4, "d", 4), (5, None, 5)]
@@ -522,6 +523,26 @@ def test_set_rows_know_a_column_that_the_merge_unified(partial):
     assert [tuple(row.values()) for row in found] == [(1, 3, 4, 1, 7, 1), (2, 2, 2, 2, 5, None)]
     told(partial, "OPTIMIZE d.t")
     assert partial.table("d.t").to_arrow().sort_by("id").column("c").to_pylist() == [7, 5]
+
+
+@pytest.mark.parametrize("given", [[{"id": 1, "n": 1}], [{"id": 1, "n": 1}, {"id": 2, "v": "x", "n": 1}]])
+def test_a_resolution_says_every_column(people, given):
+    """Else what a row does not say would be NULL."""
+    told(people, "UPDATE d.t SET n = 10", "UPDATE d.t@dev SET n = 20")
+    with pytest.raises(DataError) as raised:
+        people.merge("dev", resolve="ours", resolutions={"d.t": given})
+    assert "must say every column: 'v' is missing" in str(raised.value)
+    people.merge("dev", resolve="ours", resolutions={"d.t": [{"id": 1, "v": None, "n": 1}, {"id": 2, "_kind": "-D"}]})
+    assert rows(people, "d.t") == [(1, None, 1), (3, "c", 10)]
+
+
+def test_a_pick_of_a_key_that_is_not_here(people):
+    told(people, "INSERT INTO d.t@dev VALUES (7, 'g', 7)", "UPDATE d.t@dev SET n = 8 WHERE id = 7")
+    with pytest.raises(MergeConflict) as raised:
+        people.cherry_pick(f"dev@{people.on('dev').version}")
+    (conflict,) = raised.value.conflicts
+    assert (conflict.rule, conflict.row, conflict.ours) == ("absent", {"id": 7}, "not there")
+    assert "pick that one first" in str(raised.value)
 
 
 def test_keys_of_several_columns_and_types(lake):

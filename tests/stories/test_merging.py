@@ -302,6 +302,33 @@ def test_a_name_taken_on_both_sides_cannot_be_resolved(people):
     assert people.tables() == ["d.n", "d.n2", "d.t"]
 
 
+RENAMED = {
+    "a table on both sides": (["ALTER TABLE d.t RENAME TO d.v", "ALTER TABLE d.t@dev RENAME TO d.u"], ["d.u"]),
+    "a table into another database": (
+        ["CREATE DATABASE e", "MERGE BRANCH main TO dev", "ALTER TABLE d.t@dev RENAME TO e.u"],
+        ["e.u"],
+    ),
+    "a database on both sides": (
+        ["ALTER DATABASE d RENAME TO f", "CREATE TABLE d.n@dev (a INT)", "ALTER DATABASE d@dev RENAME TO e"],
+        ["e", "e.n"],
+    ),
+    "a database on theirs": (
+        ["CREATE TABLE d.n@dev (a INT)", "ALTER DATABASE d@dev RENAME TO e", "INSERT INTO e.t@dev VALUES (9, 'z', 9)"],
+        ["e", "e.n", "e.t"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RENAMED)
+@pytest.mark.parametrize("dry_run", ["", "DRY RUN"])
+def test_a_report_names_things_as_they_are_then(people, case, dry_run):
+    script, expected = RENAMED[case]
+    told(people, *script)
+    assert sorted(row.object for row in people.sql(f"MERGE BRANCH dev {dry_run}")) == expected
+    told(people, "MERGE BRANCH dev")
+    assert {name for name in expected if "." in name} <= set(people.tables())
+
+
 # --- picking and reverting --------------------------------------------------------------------------------------------
 
 
@@ -333,6 +360,44 @@ def test_a_dry_run_of_a_pick(at_odds):
     told(at_odds, f"CHERRY PICK dev@{third} RESOLVE USING THEIRS")
     assert (3, "c", 30) in rows(at_odds, "d.t")
     assert at_odds.version == before + 1
+
+
+NOT_HERE = {
+    "a row": (
+        ["INSERT INTO d.t@dev VALUES (4, 'd', 4)", "UPDATE d.t@dev SET age = 5 WHERE id = 4"],
+        "row",
+        "not there",
+    ),
+    "a table": (["CREATE TABLE d.u@dev (a INT)", "INSERT INTO d.u@dev VALUES (1)"], "table", "never there"),
+    "a database": (
+        ["CREATE DATABASE e@dev", "ALTER DATABASE e@dev SET DBPROPERTIES ('k' = 'v')"],
+        "database",
+        "never there",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOT_HERE)
+@pytest.mark.parametrize(("verb", "said"), [("CHERRY PICK", "pick that one first"), ("REVERT", "need not be undone")])
+def test_a_pick_of_what_this_branch_never_had(people, case, verb, said):
+    """It was not deleted here."""
+    script, kind, words = NOT_HERE[case]
+    told(people, *script)
+    commit = f"{verb} dev@{people.on('dev').version}"
+    (found,) = people.sql(f"{commit} DRY RUN")
+    assert (found.kind, found.rule, found.ours) == (kind, "absent", words)
+    with pytest.raises(MergeConflict) as caught:
+        people.sql(commit)
+    assert said in str(caught.value)
+    assert "dropped" not in str(caught.value)
+    assert "deleted" not in str(caught.value)
+    told(people, f"{commit} RESOLVE USING OURS")
+
+
+def test_a_pick_of_what_this_branch_has_dropped(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "DROP TABLE d.t")
+    (found,) = people.sql(f"CHERRY PICK dev@{people.on('dev').version} DRY RUN")
+    assert (found.rule, found.ours) == ("drop", "dropped")
 
 
 @pytest.mark.parametrize(
@@ -490,6 +555,18 @@ def test_the_log_as_a_graph(people):
     assert [row.graph for row in people.sql("SHOW LOG GRAPH LIMIT 1")] == ["*"]
 
 
+def test_commits_of_a_dropped_branch_are_not_those_of_its_name(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "CREATE TAG kept FROM dev", "MERGE BRANCH dev")
+    id = people.log("dev", limit=1)[0].id
+    told(people, "DROP BRANCH dev", "CREATE BRANCH dev", "INSERT INTO d.t@dev VALUES (5, 'e', 5)")
+    expected = {"main", "(dropped)"}
+    assert {row.branch for row in people.sql("SHOW LOG GRAPH") if row.id} == expected
+    assert [row.branch for row in people.sql("SHOW TAGS")] == ["(dropped)"]
+    assert [row.branch for row in people.sql("SHOW LOG IN kept LIMIT 1")] == ["(dropped)"]
+    with pytest.raises(NotFound, match=f"It is a tag of '{id}'"):
+        people.revert("kept")
+
+
 def test_the_graph_of_many_merges_has_every_commit_once(people):
     for number in range(4):
         told(people, f"CREATE BRANCH b{number}")
@@ -526,6 +603,10 @@ REFUSED = [
     ("CHERRY PICK 99", NotFound, "version '99' does not exist"),
     ("CHERRY PICK nope@3", NotFound, "'nope' does not exist"),
     ("CHERRY PICK dev", NotFound, "It is a branch: 'dev@"),
+    ("CHERRY PICK v1", NotFound, "It is a tag of 'main@3'."),
+    ("REVERT `V1`", NotFound, "It is a tag of 'main@3'."),
+    ("CHERRY PICK ''", Refused, "'' names no commit"),
+    ("CHERRY PICK 'dev@'", Refused, "'dev@' names no branch"),
     ("CHERRY PICK 'zzzz'", NotFound, "SHOW LOG lists the ids"),
     ("REVERT 0", Refused, "first commit"),
     ("DIFF main nope", NotFound, "'nope' does not exist"),

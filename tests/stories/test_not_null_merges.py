@@ -99,8 +99,34 @@ def test_a_column_that_theirs_rows_never_had(people, side, expected, lax):
     told(people, "ALTER TABLE d.t ALTER COLUMN w SET NOT NULL", "INSERT INTO d.t@dev VALUES (3, 3)")
     (conflict,) = people.conflicts("dev")
     assert (conflict.rule, conflict.column, conflict.ours) == ("A6.2", "w", "NOT NULL")
+    assert conflict.theirs == "1 row without 'w' (id = 3, v = 3)"
     told(people, f"MERGE BRANCH dev RESOLVE USING {side}")
     assert (rows(people, "d.t"), nullable(people, "w")) == (expected, lax)
+
+
+FOUND = {
+    "in one part": (["INSERT INTO d.t@dev VALUES (3, NULL), (4, 4)"], "1 row without 'v' (id = 3)"),
+    "in several": (
+        ["INSERT INTO d.t@dev VALUES (4, 4), (5, NULL), (6, NULL)", "INSERT INTO d.t@dev VALUES (7, NULL)"],
+        "3 rows without 'v' (such as id = 5)",
+    ),
+    "beside dead ones": (
+        ["INSERT INTO d.t@dev VALUES (3, NULL), (4, NULL), (5, NULL)", "DELETE FROM d.t@dev WHERE id = 3"],
+        "2 rows without 'v' (such as id = 4)",
+    ),
+    "made by the merge": (
+        ["UPDATE d.t@dev SET v = NULL WHERE id = 1", "UPDATE d.t SET id = 10 WHERE id = 1"],
+        "1 row without 'v' (id = 10)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_a_conflict_says_how_many_rows_and_which(people, case):
+    script, words = FOUND[case]
+    told(people, OURS_REQUIRES, *script)
+    (conflict,) = people.conflicts("dev", detect="cell")
+    assert (conflict.rule, conflict.ours, conflict.theirs) == ("A6.3", "NOT NULL", words)
 
 
 def test_rows_that_are_gone_ask_for_nothing(people):
@@ -116,7 +142,7 @@ def test_fields_inside_structs(lake):
     told(lake, "CREATE BRANCH dev", "ALTER TABLE d.s ALTER COLUMN p.x SET NOT NULL")
     lake.on("dev").table("d.s").write([{"id": 3, "p": {"x": None, "y": 3}}, {"id": 4, "p": None}])
     (conflict,) = lake.conflicts("dev")
-    assert (conflict.rule, conflict.column) == ("A6.3", "p.x")
+    assert (conflict.rule, conflict.column, conflict.theirs) == ("A6.3", "p.x", "1 row without 'p.x' (id = 3)")
     lake.create_branch("other").merge("dev", resolve="theirs")
     assert [row[0] for row in rows(lake, "d.s@other")] == [1, 2, 3, 4]
     told(lake, "MERGE BRANCH dev RESOLVE USING OURS")

@@ -216,7 +216,12 @@ BAD = {
     "an unknown column": (lambda ids: one(ids, agge=1), ColumnMismatch, "did you mean 'age'"),
     "a missing column": (lambda ids: one(ids, age="left out"), DataError, "'age' is missing"),
     "no row id": (lambda ids: one(ids, _row_id="left out"), DataError, "need _row_id"),
-    "a NULL row id": (lambda ids: one(ids, _row_id=None), TypeMismatch, "_row_id"),
+    "a NULL row id": (lambda ids: one(ids, _row_id=None), DataError, "has no _row_id: SHOW CONFLICTS"),
+    "one NULL row id": (
+        lambda ids: {"d.t": one(ids)["d.t"] + one(ids, _row_id=None)["d.t"]},
+        DataError,
+        "has no _row_id: SHOW CONFLICTS",
+    ),
     "a row id that is text": (lambda ids: one(ids, _row_id="1"), TypeMismatch, "'_row_id' is bigint"),
     "a wrong type": (lambda ids: one(ids, age="old"), TypeMismatch, "'age'"),
     "too large": (lambda ids: one(ids, age=70_000), ValueOutOfRange, "'age'"),

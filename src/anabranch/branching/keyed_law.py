@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -69,12 +70,20 @@ def with_given(verdict: Verdict, given: Given) -> Verdict:
     return Verdict(present, fields, verdict.clash & ~takes, verdict.clashing)
 
 
+@dataclass(frozen=True)
+class Lack:
+    """Keys whose rows lack a field, and the side that it comes from."""
+
+    side: Literal["ours", "theirs"]
+    keys: Mask
+
+
 def with_required(
     contest: Contest, verdict: Verdict, names: Iterable[str], firm: Collection[str]
-) -> tuple[Verdict, dict[str, str]]:
-    """What stands where these fields must not be NULL, and field -> side of those that rows lack all the same. Of a
-    `firm` field ours' rows stand instead, unless ours itself lacks it."""
-    lacking: dict[str, str] = {}
+) -> tuple[Verdict, dict[str, Lack]]:
+    """What stands where these fields must not be NULL, and the fields that rows lack all the same. Of a `firm` field
+    ours' rows stand instead, unless ours itself lacks it."""
+    lacking: dict[str, Lack] = {}
     for name in names:
         null = verdict.present & ~validity(verdict.fields[name])
         mine = null & contest.ours.present & ~validity(contest.ours.column(name))
@@ -83,7 +92,7 @@ def with_required(
             present = np.where(null, contest.ours.present, verdict.present)
             verdict = Verdict(present, fields, verdict.clash, verdict.clashing)
         elif null.any():
-            lacking[name] = "ours" if mine.any() else "theirs"
+            lacking[name] = Lack("ours" if mine.any() else "theirs", null)
     return verdict, lacking
 
 

@@ -53,6 +53,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "same property": "both unset the same property",
         "insert": "theirs deleted or updated rows of a table into which ours inserted",
         "drop": "ours dropped what theirs changed",
+        "absent": "this branch does not have what the commit changed: it never had it, or has it no more",
         "database": "a table needs a database, and one side dropped it",
         "names": "names are unique in their parent, and case does not count: rename one of them first",
         "incompatible": "the two types have no common one",

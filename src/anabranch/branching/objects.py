@@ -125,7 +125,9 @@ def _merge(
         if resolve is not None:
             return replace(revived, settled=True) if resolve == "theirs" else Merged(ours, settled=True)
         shown = name or quote_identifier(old[0].name)
-        return Merged(ours, (ConflictRecord(shown, kind.name, "drop", "dropped", ", ".join(changed), old[0].name),))
+        # Of a pick or REVERT only: what a common ancestor has, ours has or has dropped.
+        rule, here = ("absent", "never there") if ours is None else ("drop", "dropped")
+        return Merged(ours, (ConflictRecord(shown, kind.name, rule, here, ", ".join(changed), old[0].name),))
     if ours == theirs and all(base == ours for base in old):
         return Merged(ours)
     return _attributes(kind, old, ours, theirs, resolve, name or quote_identifier(ours.name))

@@ -23,14 +23,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(settings: Settings, args: argparse.Namespace) -> None:
     check_naming(args)
     with settings.open() as lake:
-        if args.delete:
+        if args.delete is not None:
             lake.drop_branch(args.delete)
             said, record = f"branch {args.delete} dropped", {"branch": args.delete, "dropped": True}
-        elif args.move:
+        elif args.move is not None:
             old, new = args.move
             lake.rename_branch(old, new)
             said, record = f"branch {old} is now {new}", {"branch": new, "renamed_from": old}
-        elif args.name:
+        elif args.name is not None:
             made = lake.create_branch(args.name, *start_of(args))
             name, version = made.branch, made.version
             said, record = f"branch {name} at version {version}", {"branch": name, "version": version}

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output import aligned, cell, plain, styled
 from anabranch.errors import Conflicts
+from anabranch.model.values import same_value
+from anabranch.model.words import counted
 
 if TYPE_CHECKING:
     from anabranch.model.conflict import ConflictRecord
 
 SHOWN = 20
 _MANY_COLUMNS = 12
+_FIRST_COLUMNS = 3
+"""Of many, so many are shown although they are equal: people know a row by its first columns."""
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Line breaks and other characters that would take a text out of its column."""
 _KINDS_OF_ROWS = ("row", "rows", "key")
 _NAMES = "names"
 """The rule that nothing but a rename satisfies."""
+_ABSENT = "absent"
+"""The rule of picks of what the branch does not have."""
 
 
 def record(conflict: ConflictRecord) -> dict[str, Any]:
@@ -35,7 +44,7 @@ def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN) -> l
 
 def _lines(conflict: ConflictRecord) -> list[str]:
     where = [conflict.object]
-    where += [_named(conflict.row)] if conflict.row else []
+    where += [_named(conflict.row)] if conflict.row is not None else []
     where += [f"column {conflict.column}"] if conflict.column else []
     title = f"{styled(', '.join(where), 'bold')}: {_rule(conflict)}"
     sides = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
@@ -62,16 +71,32 @@ def _named(row: Any) -> str:
 def _side_by_side(sides: Mapping[str, Any]) -> list[str]:
     """One line a column; a star where both sides changed it, and not to the same."""
     names = list(dict.fromkeys(name for row in sides.values() if isinstance(row, Mapping) for name in row))
-    rows = []
-    for name in names:
-        base, ours, theirs = (_value(sides[side], name) for side in ("base", "ours", "theirs"))
-        differ = not (base == ours == theirs)
-        if differ or len(names) <= _MANY_COLUMNS:
-            mark = "*" if ours not in (base, theirs) and theirs != base else " "
-            rows.append([f"{mark} {name}", base, ours, theirs])
-    lines = aligned([["  ", "base", "ours", "theirs"], *rows])
-    head, *rest = (f"  {line}" for line in lines)
+    shown = _shown(names, [row for row in sides.values() if isinstance(row, Mapping)])
+    rows = [
+        ["* " + name if _both_changed(sides, name) else "  " + name, *(_value(row, name) for row in sides.values())]
+        for name in shown
+    ]
+    head, *rest = (f"  {line}" for line in aligned([["  ", *sides], *rows]))
+    left = len(names) - len(shown)
+    rest += [f"    ({counted(left, 'more column')}, in which they are equal)"] if left else []
     return [styled(head, "dim"), *(styled(line, "yellow") if line.startswith("  *") else line for line in rest)]
+
+
+def _shown(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """All columns, or of many the first ones and those in which the rows differ."""
+    if len(names) <= _MANY_COLUMNS:
+        return list(names)
+    first, *others = rows
+    if not others:  # there is nothing to compare it with
+        return list(names)
+    differ = {name for name in names if any(not same_value(first.get(name), row.get(name)) for row in others)}
+    return [name for place, name in enumerate(names) if place < _FIRST_COLUMNS or name in differ]
+
+
+def _both_changed(sides: Mapping[str, Any], name: str) -> bool:
+    """By the values themselves: NULL and the text 'NULL' look much alike. A side without the row changed it all."""
+    base, ours, theirs = ((row.get(name),) if isinstance(row, Mapping) else row for row in sides.values())
+    return not (same_value(base, ours) or same_value(base, theirs) or same_value(ours, theirs))
 
 
 def _value(row: Any, name: str) -> str:
@@ -82,6 +107,10 @@ def _value(row: Any, name: str) -> str:
 
 
 def _cell(value: Any) -> str:
+    """A value on one line: text with line breaks is shown as SQL writes it."""
+    if isinstance(value, str) and _BREAKS.search(value):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        return "'" + _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped) + "'"
     return str(cell(value))
 
 
@@ -100,6 +129,11 @@ def next_steps(
     again = f"{plain} --detect {detect}" if detect else plain
     if any(conflict.rule == _NAMES for conflict in conflicts):
         return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
+    said = "Nothing was changed. Next, one of:"
+    if verb == "cherry-pick" and any(conflict.rule == _ABSENT for conflict in conflicts):
+        said = (
+            f"Nothing was changed. {into} lacks what {theirs} changed: pick the commit that made it first, or one of:"
+        )
     steps = []
     if passing is not None:
         steps.append([f"{plain} --detect {passing}", f"compare by {passing}: this passes"])
@@ -117,4 +151,4 @@ def next_steps(
         steps.append([f"{again} --resolutions FILE", "row by row (see merge --help)"])
     if verb == "merge" and tables:
         steps.append([f"  {typed} diff {quote(into)} {quote(theirs)} --table {quote(tables[0])}", "look at the rows"])
-    return ["Nothing was changed. Next, one of:", *aligned(steps)]
+    return [said, *aligned(steps)]

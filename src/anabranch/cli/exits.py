@@ -9,8 +9,9 @@ import traceback
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
+from anabranch.cli.output import plain
 from anabranch.cli.settings import Settings
-from anabranch.errors import AnabranchError, Conflict
+from anabranch.errors import AnabranchError, Conflict, MergeConflict
 
 OK, ERROR, USAGE, CONFLICT, INTERRUPTED, CLOSED = 0, 1, 2, 3, 130, 141
 
@@ -70,8 +71,11 @@ def _record(error: BaseException) -> dict[str, Any]:
     record: dict[str, Any] = {"error": type(error).__name__, "message": message(error)}
     if isinstance(error, Conflict):
         record["conflicts"] = [_conflict(conflict) for conflict in error.conflicts]
+    if isinstance(error, MergeConflict):
+        record["passing"] = error.passing
     return record
 
 
 def _conflict(conflict: Any) -> Any:
-    return asdict(conflict) if is_dataclass(conflict) and not isinstance(conflict, type) else str(conflict)
+    """As `conflicts --json` shows it."""
+    return plain(asdict(conflict)) if is_dataclass(conflict) and not isinstance(conflict, type) else str(conflict)

@@ -23,6 +23,11 @@ _REFUSED = {
     "cherry-pick": "'{theirs}' cannot be picked onto '{into}'",
     "revert": "'{theirs}' cannot be undone on '{into}'",
 }
+_NOTHING = {
+    "merge": "{into} is up to date with {theirs}",
+    "cherry-pick": "nothing of {theirs} is new to {into}",
+    "revert": "nothing of {theirs} is left to undo on {into}",
+}
 AS_SET = "as the table or the lake says"
 Run = Callable[..., "MergeReport"]
 """Merges with `detect`, `resolve` and `dry_run`."""
@@ -78,7 +83,8 @@ class Meeting:
             changes = [{name: plain(value) for name, value in row.items() if name != "status"} for row in changes]
             print_json(told | {"changes": changes, "conflicts": [record(one) for one in report.conflicts]})
         elif report.up_to_date:
-            print(f"{self.into} is up to date with {self.theirs}")
+            theirs = f"version {self.theirs}" if self.theirs.isdecimal() else self.theirs
+            print(_NOTHING[self.verb].format(theirs=theirs, into=self.into))
         elif report.conflicts:
             print("\n".join(conflict_lines(report.conflicts)))
         else:

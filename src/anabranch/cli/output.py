@@ -60,6 +60,8 @@ def cell(value: Any) -> Any:
     """A value of a query for a table; numbers stay numbers, so that they stand to the right."""
     if value is None:
         return "NULL"
+    if isinstance(value, str) and value.strip("'") == "NULL":
+        return f"'{value}'"  # no NULL, but a text that reads like one
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime):

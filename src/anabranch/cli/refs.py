@@ -31,11 +31,11 @@ def naming(parser: argparse.ArgumentParser, kind: str) -> None:
 
 
 def check_naming(args: argparse.Namespace) -> None:
-    if args.name and (args.delete or args.move):
+    if args.name is not None and (args.delete is not None or args.move is not None):
         raise Usage("one thing at a time: NAME, -d or -m.")
     if args.start is not None and (args.source is not None or args.at is not None):
         raise Usage("START says it already: leave out --from and --at.")
-    if not args.name and (args.source is not None or args.at is not None):
+    if args.name is None and (args.source is not None or args.at is not None):
         raise Usage("--from and --at go with a NAME to create.")
 
 
@@ -43,4 +43,4 @@ def start_of(args: argparse.Namespace) -> tuple[str | None, int | None]:
     """The ref and the version at which to create."""
     if isinstance(args.start, int):
         return None, args.start
-    return args.start or args.source, args.at
+    return args.source if args.start is None else args.start, args.at

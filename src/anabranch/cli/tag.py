@@ -20,14 +20,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(settings: Settings, args: argparse.Namespace) -> None:
     check_naming(args)
     with settings.open() as lake:
-        if args.delete:
+        if args.delete is not None:
             lake.drop_tag(args.delete)
             said, record = f"tag {args.delete} dropped", {"tag": args.delete, "dropped": True}
-        elif args.move:
+        elif args.move is not None:
             old, new = args.move
             lake.rename_tag(old, new)
             said, record = f"tag {old} is now {new}", {"tag": new, "renamed_from": old}
-        elif args.name:
+        elif args.name is not None:
             made = lake.create_tag(args.name, *start_of(args))
             said, record = f"tag {made.name} at version {made.version}", {"tag": made.name, "version": made.version}
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
@@ -26,18 +27,30 @@ def wishes(
     rows: Mapping[str, Given] | None = None,
 ) -> Wishes:
     """`tables` and `rows` by table id, as `tables_of` finds them."""
-    if detect is not None and detect.lower() not in DETECTS:
+    compared = None if detect is None else str(detect).lower()
+    if compared not in (None, *DETECTS):
         raise InvalidOption("detect", detect, "'file', 'row' or 'cell'")
-    if rows and detect is not None and detect.lower() == "file":
+    if rows and compared == "file":
         raise InvalidOption("detect", detect, "'row' or 'cell' where resolutions settle rows")
     chosen = None if resolve is None else side_of("resolve", resolve)
-    return Wishes(cast("Detect | None", detect and detect.lower()), chosen, tables or {}, rows or {})
+    return Wishes(cast("Detect | None", compared), chosen, tables or {}, rows or {})
 
 
 def side_of(option: str, side: str) -> Choice:
-    if side.lower() not in SIDES:
+    chosen = str(side).lower()
+    if chosen not in SIDES:
         raise InvalidOption(option, side, "'ours' or 'theirs'")
-    return cast(Choice, side.lower())
+    return cast(Choice, chosen)
+
+
+def by_table(option: str, asked: Mapping[str, Wanted] | None, values: str) -> Mapping[str, Wanted]:
+    """What was asked of tables, if it is a mapping from their names to `values`."""
+    if asked is None:
+        return {}
+    if not isinstance(asked, Mapping) or not all(isinstance(name, str) for name in asked):
+        was = reprlib.repr(asked)
+        raise Refused(f"{option} is a mapping from names of tables to {values}, not {was}: write {{'d.t': …}}.")
+    return asked
 
 
 def tables_of(session: Session, theirs: str, asked: Mapping[tuple[str, ...], Wanted]) -> dict[str, Wanted]:
@@ -65,10 +78,19 @@ def _table_names(session: Session, at: Position) -> list[str]:
 
 def commit_of(session: Session, asked: str | int) -> Commit:
     """A commit by a version of the session's branch, by `branch@version`, or by the beginning of its id."""
+    if isinstance(asked, bool) or not isinstance(asked, (int, str)) or (isinstance(asked, str) and not asked.strip()):
+        raise Refused(f"{asked!r} names no commit: write a version, 'branch@version', or an id or its beginning.")
     if isinstance(asked, int) or "@" in asked:
         return session.catalog.commit_at(session.resolve(asked))
-    named = {fold(branch.name) for branch in session.catalog.branches()}
-    if fold(asked) in named:
+    if fold(asked) in {fold(branch.name) for branch in session.catalog.branches()}:
         head = session.resolve(asked)
         raise NotFound("commit", asked, hint=f"It is a branch: '{asked}@{head.version}' is its last commit.")
+    if fold(asked) in {fold(tag.name) for tag in session.catalog.tags()}:
+        raise NotFound("commit", asked, hint=f"It is a tag of '{_written(session, session.resolve(asked))}'.")
     return session.catalog.commit_by_id(asked)
+
+
+def _written(session: Session, at: Position) -> str:
+    """A position as a commit is written: by its branch, or by its id where that was dropped."""
+    branch = session.catalog.branch_by_id(at.branch_id)
+    return session.catalog.commit_at(at).id if branch.dropped else f"{branch.name}@{at.version}"

@@ -146,7 +146,7 @@ def show_tags(session: Session, pattern: str | None = None) -> Result:
     tags = session.catalog.tags()
     kept = set(like((tag.name for tag in tags), pattern))
     rows = [
-        [tag.name, session.catalog.branch_by_id(tag.branch_id).name, tag.version, _time(tag.created_us)]
+        [tag.name, _branch(session, tag.branch_id), tag.version, _time(tag.created_us)]
         for tag in tags
         if tag.name in kept
     ]
@@ -169,8 +169,14 @@ def show_graph(session: Session, at: Position, limit: int | None = None) -> Resu
 
 
 def _logged(session: Session, commit: Commit) -> list[Any]:
-    name = session.catalog.branch_by_id(commit.branch_id).name
-    return [commit.version, commit.time, name, commit.author, commit.operation, commit.message, commit.id]
+    made_on = _branch(session, commit.branch_id)
+    return [commit.version, commit.time, made_on, commit.author, commit.operation, commit.message, commit.id]
+
+
+def _branch(session: Session, branch_id: int) -> str:
+    """Its name; a dropped one has none, and another branch may have it by now."""
+    found = session.catalog.branch_by_id(branch_id)
+    return "(dropped)" if found.dropped else found.name
 
 
 def _time(micros: int) -> Any:

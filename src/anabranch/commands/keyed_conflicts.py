@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from anabranch.branching.keyed_contest import Contest
 from anabranch.branching.keyed_law import Given, Verdict
 from anabranch.branching.keyed_rows import Records, Standing
+from anabranch.commands.resolutions import incomplete
 from anabranch.engines import KIND, check_change, engine_spec, is_engine_option
 from anabranch.engines.codes import whole
 from anabranch.engines.feed import Mask, Picks
-from anabranch.errors import AnabranchError, ColumnMismatch, KindRefused, Refused
+from anabranch.errors import AnabranchError, KindRefused, Refused
 from anabranch.execution.keyed_writer import by_physical, keys_in
 from anabranch.execution.shape import by_name
 from anabranch.keyed.keys import match, segment_starts, sort_indices
@@ -42,9 +43,7 @@ def conflicts_of(
     places = np.flatnonzero(verdict.clash)
     if not len(places):
         return []
-    at = pa.array(places)
-    columns = [column for column in schema.columns if column.physical in records.spec.key]
-    keys = _shown(records.keys.take(at), columns)
+    keys = shown_keys(schema, records, places)
     sides = [_rows_shown(schema, records, side, places) for side in (contest.bases[0], contest.ours, contest.theirs)]
     clashing = {column.label: verdict.clashing.get(column.physical) for column in schema.columns}
     found = []
@@ -54,6 +53,11 @@ def conflicts_of(
         sides_shown = ("deleted" if ours is None else ours, "deleted" if theirs is None else theirs)
         found.append(ConflictRecord(table, "key", rule, *sides_shown, base, key, ", ".join(named) or None))
     return found
+
+
+def shown_keys(schema: Schema, records: Records, places: Picks) -> list[dict[str, Any]]:
+    columns = [column for column in schema.columns if column.physical in records.spec.key]
+    return _shown(records.keys.take(pa.array(places)), columns)
 
 
 def _did(before: object, after: object) -> str:
@@ -135,7 +139,7 @@ def _shaped(table: str, schema: Schema, rows: pa.Table, gone: Mask) -> pa.Table:
     named = {fold(name) for name in rows.column_names}
     missing = [column for column in schema.columns if fold(column.label) not in named]
     if missing and (not gone.all() or any(column.physical in schema.primary_key for column in missing)):
-        raise ColumnMismatch(table, [column.label for column in missing])
+        raise incomplete(table, [column.label for column in missing])
     for column in missing:
         rows = rows.append_column(column.label, pa.nulls(len(rows), to_arrow(column.type)))
     by_name(table, schema, rows.column_names).apply(rows.filter(pa.array(~gone)))  # NOT NULL is for rows that stay

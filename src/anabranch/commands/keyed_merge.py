@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from anabranch.branching.keyed_rows import Records
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.rows import Scope, Side
-from anabranch.commands.keyed_conflicts import GivenRows, conflicts_of
+from anabranch.commands.keyed_conflicts import GivenRows, conflicts_of, shown_keys
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.session import Session
 from anabranch.engines import KIND, SETS, EngineSpec, engine_spec
@@ -55,6 +55,15 @@ _READERS = 4
 
 
 @dataclass(frozen=True)
+class Lacking:
+    """The side whose rows lack a field, how many rows that are, and the key of one of them."""
+
+    side: str
+    count: int
+    example: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Decided:
     """`rows`: to be written and placed last; none of them: the merged flushes say all."""
 
@@ -62,8 +71,8 @@ class Decided:
     conflicts: tuple[ConflictRecord, ...] = ()
     resolved: bool = False
     """Keys in conflict met rows that the user gave."""
-    lacking: Mapping[str, str] = field(default_factory=dict)
-    """Field -> the side whose rows lack what the merged schema wants in it."""
+    lacking: Mapping[str, Lacking] = field(default_factory=dict)
+    """By the field that rows lack and the merged schema wants."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +144,22 @@ class KeyedMerge:
         records = self._records(view, spec, keys, partitions)
         contest = self._contest(records)
         verdict = decide(contest, np.full(records.count, choice or ""))
-        resolved = given is not None and bool(verdict.clash.any())
-        if given is not None and resolved:
-            verdict = with_given(verdict, given(records, contest, verdict.clash))
+        resolved = False
+        if given is not None:
+            # Rows that were given come first; the choice settles what is left.
+            clash = verdict.clash if choice is None else decide(contest, np.full(records.count, "")).clash
+            resolved = bool(clash.any())
+            if resolved:
+                taken = with_given(replace(verdict, clash=clash), given(records, contest, clash))
+                verdict = replace(taken, clash=taken.clash & verdict.clash)
         verdict, lacking = with_required(contest, verdict, required.suspects, required.firm)
         conflicts = conflicts_of(self.name, schema, records, contest, verdict)
         rows = decided_rows(records.keys, verdict, contest.merged, spec)
-        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts), resolved, lacking)
+        told = {}
+        for name, lack in lacking.items():
+            places = np.flatnonzero(lack.keys)
+            told[name] = Lacking(lack.side, len(places), shown_keys(schema, records, places[:1])[0])
+        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts), resolved, told)
 
     def _contested(
         self, view: TableView, spec: EngineSpec, required: Required

@@ -14,8 +14,9 @@ from anabranch.branching.schema_merge import newly_required
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
 from anabranch.commands.keyed_merge import Decided, KeyedMerge, Required, as_replay
 from anabranch.commands.merge_plan import TableMerge
+from anabranch.commands.not_null import rows_without
+from anabranch.commands.resolutions import rows_of
 from anabranch.engines import engine_spec
-from anabranch.execution.incoming import arrow_table
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part, bounds_of
 
@@ -56,7 +57,7 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     made.conflicts += merger.unreadable(made, replay)
     if not made.conflicts:
         given = merger.wishes.rows.get(merger.id)
-        rows = None if given is None else resolutions(merger.name, made.schema, arrow_table(given.data, made.schema))
+        rows = None if given is None else resolutions(merger.name, made.schema, rows_of(given, made.schema))
         required = _required(merger, made, replay)
         spec = engine_spec(made.schema, made.record.properties)
         done = merge.decide(made.schema, spec, merger.choice, rows, required)
@@ -104,10 +105,10 @@ def _settle_lacking(merger: TableMerger, made: TableMerge, done: Decided, requir
         columns = tuple(replace(c, nullable=c.nullable or c.physical in done.lacking) for c in made.schema.columns)
         made.relax(replace(made.schema, columns=columns), merger.schema(merger.ours), merger.schema(merger.theirs))
         return
-    for column, side in lacking:
+    for column, lack in lacking:
         parts = required.suspects[column.physical]
         held = [merger.written({part.slot: part})[part.schema_id].stored_as(column) for part in parts]
-        words = ("NOT NULL", f"rows without '{column.label}'")
-        ours, theirs = words if side == "theirs" else words[::-1]
+        words = ("NOT NULL", rows_without(column.label, lack.count, lack.example))
+        ours, theirs = words if lack.side == "theirs" else words[::-1]
         rule = "A6.2" if None in held else "A6.3"
         made.conflicts.append(ConflictRecord(merger.name, "column", rule, ours, theirs, column=column.label))

@@ -16,6 +16,7 @@ from anabranch.branching.base import canonical, merge_bases
 from anabranch.branching.law import RULES
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
+from anabranch.commands.absent import ABSENT, told_of_absent
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
@@ -34,6 +35,11 @@ from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 
 _TRIES = 10
+_WITHOUT = (
+    "What this branch lacks comes with the commit that made it: pick that one first. RESOLVE USING THEIRS takes it as "
+    "this commit left it, OURS leaves it out."
+)
+_WITHOUT_BACK = "What this branch lacks need not be undone here: RESOLVE USING OURS leaves it out."
 
 
 @dataclass
@@ -46,6 +52,8 @@ class MergePlan:
     conflicts: list[ConflictRecord] = field(default_factory=list)
     settled: bool = False
     """A conflict of a database was resolved, even if nothing comes of it: the merge is worth an edge."""
+    names: dict[str, str] = field(default_factory=dict)
+    """By table id: what the tables are called once it is done, where that is not what ours calls them."""
 
     @property
     def is_empty(self) -> bool:
@@ -73,9 +81,9 @@ class MergeReport:
             return Result(["object", "change", "rows_added", "rows_removed", "status"], [["", "", 0, 0, "up to date"]])
         status = "preview" if self.commit is None else f"version {self.commit.version}"
         rows: list[list[Any]] = [[d.name, ", ".join(what), 0, 0, status] for d, what in self.plan.databases]
-        for made in self.plan.tables.values():
+        for table_id, made in self.plan.tables.items():
             what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
-            rows.append([made.name, what, *made.counts(), status])
+            rows.append([self.plan.names.get(table_id, made.name), what, *made.counts(), status])
         rows = rows or [["", "", 0, 0, status]]  # a conflict was settled, and nothing came of it
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
@@ -128,6 +136,7 @@ def _apply(
     for _ in range(_TRIES):
         bases, theirs = ((after,), before) if backwards else ((before,), after)
         plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
+        plan.conflicts = told_of_absent(session, plan.at.ours, plan.tables, plan.conflicts)
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
         does = "cannot be undone on" if backwards else "cannot be picked onto"
@@ -190,6 +199,7 @@ def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
     for database_id in _with_parents(session, plan, databases):
         _merge_database(session, plan, database_id, wishes)
     plan.conflicts += _names(session, plan)
+    plan.names = _new_names(session, plan)
     return plan
 
 
@@ -287,6 +297,22 @@ def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
     )
 
 
+def _new_names(session: Session, plan: MergePlan) -> dict[str, str]:
+    """Of tables that the merge renames, makes or moves, or whose database it does."""
+    renamed = {record.id: record.name for record, _ in plan.databases}
+    tables = {
+        id: made.record
+        for id, made in plan.tables.items()
+        if made.record is not None
+        and (made.record.database_id in renamed or made.before is None or made.before.name != made.record.name)
+    }
+    tables |= {id: made.record for id, made in plan.tables.items() if made.record is not None and made.moves_in}
+    ids = {record.database_id for record in tables.values()} - renamed.keys()
+    here = {id: record.name for id, record in session.catalog.databases_by_id(plan.at.ours, ids).items()} if ids else {}
+    parents = {**here, **renamed}
+    return {id: qualified(parents[r.database_id], r.name) for id, r in tables.items() if r.database_id in parents}
+
+
 def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wishes) -> None:
     """`failed`: what did not fit, up to the name of the branch."""
     if not plan.conflicts:
@@ -299,15 +325,17 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
     raise MergeConflict(
         f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
-        f"{shown}{more}{''.join(meant)}{hint}\n{_way_out(plan.conflicts, wishes)}",
+        f"{shown}{more}{''.join(meant)}{hint}\n{_way_out(plan.conflicts, plan.at, wishes)}",
         plan.conflicts,
         looser,
     )
 
 
-def _way_out(conflicts: Sequence[ConflictRecord], wishes: Wishes) -> str:
+def _way_out(conflicts: Sequence[ConflictRecord], at: Positions, wishes: Wishes) -> str:
     if any(conflict.rule == "names" for conflict in conflicts):
         return "Two things of one name cannot be merged: rename one first."
+    if any(conflict.rule == ABSENT for conflict in conflicts):
+        return _WITHOUT_BACK if at.backwards else _WITHOUT
     if wishes.resolve is not None:
         return f"RESOLVE USING {wishes.resolve.upper()} does not settle this: change one of the branches first."
     if all(conflict.rule.endswith("insert") for conflict in conflicts):

@@ -7,9 +7,9 @@ all under THEIRS, whose rows then come as they are. A constraint can be set agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,13 @@ from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.branching.schema_merge import newly_required, newly_required_fields
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.model.conflict import ConflictRecord
+from anabranch.model.names import fold
 from anabranch.model.part import Part, bounds_of
 from anabranch.model.schema import Column, Schema
+from anabranch.model.state import TableState
 from anabranch.model.types import Struct
+from anabranch.model.values import named_values
+from anabranch.model.words import counted
 from anabranch.storage.row_ids import row_ids, united
 
 if TYPE_CHECKING:
@@ -33,16 +37,21 @@ Path = tuple[str, ...]
 """A column, or a field inside structs, by labels."""
 From = Literal["ours", "theirs", "both"]
 """Whose version a row is; both: the merge makes it."""
+_EXAMPLE = 3
+"""So many columns of a row tell a person which it is."""
 
 
 @dataclass(frozen=True)
 class Lack:
-    """Rows with NULL at a path. `ids` None: nobody asked which; of combined rows they are their places."""
+    """So many rows with NULL at a path. `ids` None: nobody asked which, they are among the `part`'s; of combined rows
+    they are their places."""
 
     path: Path
     side: From
     rule: str
+    count: int
     ids: np.ndarray | None
+    part: Part | None = None
 
 
 def require(merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema) -> tuple[Schema, list[ConflictRecord]]:
@@ -57,7 +66,10 @@ def require(merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema)
     check = _Check(merger, made, replay, ours)
     found = list(check.lacks())
     if not found or merger.choice is None:
-        return schema, list({(lack.path, lack.side): _record(merger.name, lack) for lack in found}.values())
+        alike: dict[tuple[Path, From], list[Lack]] = {}
+        for lack in found:
+            alike.setdefault((lack.path, lack.side), []).append(lack)
+        return schema, [_record(check, lacks) for lacks in alike.values()]
     paths = {lack.path for lack in found}
     kept = {path for path in paths if merger.choice == "ours" and _requires(ours, schema, path)}
     kept -= {lack.path for lack in found if lack.side == "ours"}
@@ -67,10 +79,18 @@ def require(merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema)
     return schema, []
 
 
-def _record(table: str, lack: Lack) -> ConflictRecord:
-    words = ("NOT NULL", f"rows without '{'.'.join(lack.path)}'")
-    ours, theirs = words[::-1] if lack.side == "ours" else words
-    return ConflictRecord(table, "column", lack.rule, ours, theirs, column=".".join(lack.path))
+def _record(check: _Check, lacks: Sequence[Lack]) -> ConflictRecord:
+    """Of one side and path: how many rows, and one of them, so that a person finds the others."""
+    last, label = lacks[-1], ".".join(lacks[-1].path)
+    words = ("NOT NULL", rows_without(label, sum(lack.count for lack in lacks), check.example(lacks)))
+    ours, theirs = words[::-1] if last.side == "ours" else words
+    return ConflictRecord(check.merger.name, "column", last.rule, ours, theirs, column=label)
+
+
+def rows_without(column: str, count: int, example: Mapping[str, Any]) -> str:
+    """`example`: some columns of one of the rows."""
+    such = f" ({'' if count == 1 else 'such as '}{named_values(example)})" if example else ""
+    return f"{counted(count, 'row')} without '{column}'{such}"
 
 
 class _Check:
@@ -106,9 +126,11 @@ class _Check:
             if stats is not None and stats.nulls == 0:
                 continue
             rule = "A6.2" if stored is None else "A6.3"
-            known = stored is None or (stats is not None and bool(stats.nulls))
+            known = part.rows if stored is None else (stats.nulls or 0) if stats is not None else 0
             if known and not dead and self.merger.choice is None:
-                yield Lack((column.label,), side, rule, None)  # all rows of the part are there: nothing to read
+                # All rows of the part are there: nothing to read.
+                ids = row_ids(part.slot, 0, part.rows) if stored is None else None
+                yield Lack((column.label,), side, rule, known, ids, part)
             else:
                 yield from self._read(part, dead, (column.label,), side, rule)
         for path in newly_required_fields(self.schema, written):
@@ -117,11 +139,10 @@ class _Check:
     def _read(self, part: Part, dead: BitMap, path: Path, side: From, rule: str) -> Iterator[Lack]:
         ids = row_ids(part.slot, 0, part.rows)
         ids = np.delete(ids, np.asarray(dead.to_array(), np.int64)) if dead else ids
-        state = self.head if side == "ours" else self.merger.other.head
-        rows = self.merger.rows_of(Schema(0, (self.schema.column(path[0]),)), state, ids)
+        rows = self.merger.rows_of(Schema(0, (self.schema.column(path[0]),)), self._state(side), ids)
         lacking = ids[_lacking(rows, path)]
         if len(lacking):
-            yield Lack(path, side, rule, lacking)
+            yield Lack(path, side, rule, len(lacking), lacking)
 
     def _of_combined(self) -> Iterator[Lack]:
         rows = self.made.combined
@@ -130,7 +151,28 @@ class _Check:
             for path in _required(column):
                 places = np.flatnonzero(_lacking(rows, path))
                 if len(places):
-                    yield Lack(path, "both", "A6.3", places)
+                    yield Lack(path, "both", "A6.3", len(places), places)
+
+    def example(self, lacks: Sequence[Lack]) -> dict[str, Any]:
+        """The first columns of a row that lacks something; one part is searched for it at most."""
+        known = next((lack for lack in lacks if lack.ids is not None), lacks[0])
+        if known.ids is None:
+            assert known.part is not None
+            known = next(self._read(known.part, BitMap(), known.path, known.side, known.rule), known)
+        if known.ids is None:
+            return {}
+        labels = {fold(column.label): column for column in self.schema.columns}  # two may have one, and conflict
+        columns = [column for column in labels.values() if column.label != known.path[0]][:_EXAMPLE]
+        if known.side == "both":
+            assert self.made.combined is not None
+            rows = self.made.combined.take(pa.array(known.ids[:1])).select([column.label for column in columns])
+        else:
+            rows = self.merger.rows_of(Schema(0, tuple(columns)), self._state(known.side), known.ids[:1])
+        example: dict[str, Any] = rows.to_pylist()[0] if columns else {}
+        return example
+
+    def _state(self, side: From) -> TableState:
+        return self.head if side == "ours" else self.merger.other.head
 
     # --- under OURS ---------------------------------------------------------------------------------------------------
 

@@ -106,16 +106,25 @@ class Resolution:
             raise _no_conflict(self.table, idle)
 
 
+def rows_of(given: Given, schema: Schema) -> pa.Table:
+    """The rows under the names that the user gave them; what a dict lacks would become NULL, and is refused instead."""
+    for row in given.data if isinstance(given.data, list) else ():
+        names = {fold(str(name)): value for name, value in row.items()}
+        missing = [column.label for column in schema.columns if fold(column.label) not in names]
+        if missing and names.get(KIND) != GONE:
+            raise incomplete(given.table, missing, names.get(ROW_ID))
+    return arrow_table(given.data, schema)
+
+
 def resolution(given: Given, schema: Schema) -> Resolution:
     """The rows as rows of the merged table, or an error that says what is wrong with them."""
-    _check_dicts(given, schema)
-    data = arrow_table(given.data, schema)
+    data = rows_of(given, schema)
     places = _places(given.table, schema, data.column_names)
     ids = _ids(given.table, data, places.get(ROW_ID))
     gone = _gone(given.table, data, places.get(KIND))
     missing = [column.label for column in schema.columns if fold(column.label) not in places]
     if missing and not gone.all():
-        raise _lacking(given.table, missing)
+        raise incomplete(given.table, missing)
     labels = [name for name in data.column_names if fold(name) not in (ROW_ID, KIND)]
     try:
         shape = by_name(given.table, schema, schema.labels if missing else labels)
@@ -142,21 +151,13 @@ def _no_conflict(table: str, ids: Sequence[int] = ()) -> Refused:
     )
 
 
-def _lacking(table: str, missing: Sequence[str], row: object = None) -> DataError:
+def incomplete(table: str, missing: Sequence[str], row: object = None) -> DataError:
+    """For rows that do not say all that they shall be; `row`: the id of the only one."""
     which = "the resolutions" if row is None else f"the resolution of row {row}"
     return DataError(
         f"{which} of table '{table}' must say every column: {', '.join(map(quoted, missing))} "
         f"{'is' if len(missing) == 1 else 'are'} missing. To delete a row give {KIND} = '{GONE}'."
     )
-
-
-def _check_dicts(given: Given, schema: Schema) -> None:
-    """What a dict lacks would become NULL: said here instead."""
-    for row in given.data if isinstance(given.data, list) else ():
-        names = {fold(str(name)): value for name, value in row.items()}
-        missing = [column.label for column in schema.columns if fold(column.label) not in names]
-        if missing and names.get(KIND) != GONE:
-            raise _lacking(given.table, missing, names.get(ROW_ID))
 
 
 def _places(table: str, schema: Schema, names: Sequence[str]) -> dict[str, int]:
@@ -179,10 +180,10 @@ def _ids(table: str, data: pa.Table, place: int | None) -> np.ndarray:
             f"the resolutions of table '{table}' need {ROW_ID}: SHOW CONFLICTS tells it as the conflict's row."
         )
     column = data.column(place)
+    if column.null_count:
+        raise DataError(f"a resolution of table '{table}' has no {ROW_ID}: SHOW CONFLICTS tells it as the row.")
     if not pa.types.is_integer(column.type):
         raise TypeMismatch(ROW_ID, column.type, "bigint")
-    if column.null_count:
-        raise DataError(f"a resolution of table '{table}' has no {ROW_ID}.")
     ids: np.ndarray = column.cast(pa.int64()).to_numpy()
     unique, counts = np.unique(ids, return_counts=True)
     if len(unique) < len(ids):

@@ -363,17 +363,20 @@ class Session:
 
 
 def as_ref(ref: Ref | str | int | None) -> Ref:
-    """`'dev'`, `'dev@12'`, `12` or nothing, as a Ref."""
+    """`'dev'`, `'dev@12'`, `12` or None (the session's head), as a Ref; anything else is refused."""
     if ref is None:
         return HEAD
     if isinstance(ref, Ref):
         return ref
-    if isinstance(ref, int):
+    if isinstance(ref, int) and not isinstance(ref, bool):
         return Ref(version=ref)
-    name, _, version = ref.partition("@")
-    if version and not version.isdigit():
+    name, at, version = ref.partition("@") if isinstance(ref, str) else ("", "", "")
+    # What is left out is never the session's own: an empty text is a variable that somebody forgot to set.
+    if not name.strip() or (at and not version):
+        raise Refused(f"{ref!r} names no branch, tag or version: write 'dev', 'dev@12', or a version's number alone.")
+    if at and not version.isdecimal():
         raise NotFound("version", version, hint="A version is a number.")
-    return Ref(name or None, int(version) if version else None)
+    return Ref(name, int(version) if at else None)
 
 
 _RERUNS = 3

@@ -102,6 +102,8 @@ def _unknown(path: str, found: pa.DataType, target: pa.DataType) -> str | None:
 def _array(name: str, values: Any, schema: Schema | None) -> pa.Array:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        raise DataError(f"the data's column '{name}' is {values!r}: give a list of values, one for each row.")
     column = schema.find(name) if schema else None
     if column is not None and not types.is_atomic(column.type):
         _refuse_unknown_fields(name, values, to_arrow(column.type))
@@ -114,7 +116,7 @@ def _array(name: str, values: Any, schema: Schema | None) -> pa.Array:
 _TOO_LARGE = re.compile("large|precision|out of|data loss", re.IGNORECASE)
 
 
-def _refused(name: str, values: Sequence[Any], column: Column | None, error: Exception) -> DataError:
+def _refused(name: str, values: Iterable[Any], column: Column | None, error: Exception) -> DataError:
     """Says it by the first value that cannot be stored, in the words of the table rather than of Arrow."""
     if column is None:
         return DataError(f"the values of the data's column '{name}' are not of one type: {error}.")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.model.values import named_values, same_value
+
 
 @dataclass(frozen=True, slots=True)
 class ConflictRecord:
@@ -30,19 +32,19 @@ class ConflictRecord:
     def _told(self) -> tuple[str, str]:
         """Of two rows only the fields in which they differ."""
         if isinstance(self.ours, Mapping) and isinstance(self.theirs, Mapping):
-            names = [name for name in self.ours if self.ours[name] != self.theirs.get(name)]
-            here, there = (", ".join(f"{name} = {row[name]}" for name in names) for row in (self.ours, self.theirs))
-            return here, there
-        here, there = (_row(side) if isinstance(side, Mapping) else str(side) for side in (self.ours, self.theirs))
-        return here, there
+            names = [name for name in self.ours if not same_value(self.ours[name], self.theirs.get(name))]
+            here, there = ({name: row.get(name) for name in names} for row in (self.ours, self.theirs))
+        else:
+            here, there = self.ours, self.theirs
+        return _side(here), _side(there)
 
 
 def _named(row: Any) -> str:
     """A key by its columns, a row by its id, a file by its words."""
     if isinstance(row, Mapping):
-        return f"key {_row(row)}"
+        return f"key {named_values(row)}"
     return f"row {row}" if isinstance(row, int) else str(row)
 
 
-def _row(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
+def _side(side: Any) -> str:
+    return named_values(side) if isinstance(side, Mapping) else str(side)
