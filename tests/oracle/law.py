@@ -329,6 +329,7 @@ class TableMerge:
             table,
             rows=rows,
             gone=self.gone(table.flushes),
+            ever=self.ours.ever | table.ever,
             overwrites=table.overwrites if self.how.backwards else self.ours.overwrites | stand,
         )
 
@@ -501,6 +502,7 @@ class TableMerge:
             table.overwrites -= self.bases[0].overwrites - self.theirs.overwrites
         else:
             table.overwrites |= {write.id for write in self.overwrites()}
+        table.ever |= table.overwrites
         for column in [column for column in table.columns if not column.nullable]:  # A6.2, A6.3
             lacking = [row for row in table.alive if row.read(column) is None]
             if lacking and self.how.resolve:
@@ -618,9 +620,14 @@ class TableMerge:
             if not change.ours_is_base:
                 self.undone[origin] = change.ours
         elif change.theirs is None and change.ours is not None:  # its current version is dead
-            table.rows[origin] = change.ours.killed(change.theirs_record.write)
+            table.rows[origin] = change.ours.killed(self.as_ours(change.theirs_record.write))
         else:
             table.rows[origin] = change.theirs_record
+
+    def as_ours(self, write: Write) -> Write:
+        """Going back to what an overwrite had taken deletes, unless ours has had that overwrite itself."""
+        redone = write.kind != "overwrite" or write.id in self.ours.ever
+        return write if redone or not self.how.backwards else Write(next(self.how.numbers), "delete")
 
     def apply_to_inserts(self, changes: "list[Change]", table: Table) -> None:
         """RESOLVE USING THEIRS: theirs' statements reach the rows that ours inserted."""

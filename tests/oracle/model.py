@@ -431,6 +431,7 @@ class Statements:
     def clear(self, table: Table, write: Write) -> bool:
         """Kills what is in the scope, and what a DELETE killed once more: the last statement gives the class."""
         table.overwrites |= {write.id}
+        table.ever |= {write.id}
         if table.key:
             inside = [flush for flush in table.flushes if write.scope.covers(flush.partition)]
             table.gone |= {flush.id: write.scope for flush in inside}
@@ -570,7 +571,11 @@ class Statements:
             taken = other.database == table.database and other.name.lower() == table.name.lower()
             if taken and other_id != id:
                 raise Refusal("another table has the name now")
-        self.state.tables[id] = table
+        self.state.tables[id] = self.with_ever(id, table)
+
+    def with_ever(self, id: int, table: Table) -> Table:
+        now = self.state.tables.get(id)
+        return replace(table, ever=table.ever | now.ever) if now else table
 
     def restore_database(self, statement: s.RestoreDatabase) -> None:
         """The database and the tables that it had, as they were; tables that came later go."""
@@ -590,7 +595,8 @@ class Statements:
 
     def restore_branch(self, statement: s.RestoreBranch) -> None:
         then = self.then(statement.to).copy()
-        self.state.databases, self.state.tables = then.databases, then.tables
+        tables = {id: self.with_ever(id, table) for id, table in then.tables.items()}
+        self.state.databases, self.state.tables = then.databases, tables
 
 
 def updated(row: Row, write: Write, columns: list[Column]) -> Row:

@@ -523,6 +523,93 @@ SHRUNK = {
         "main; USE BRANCH x; DELETE FROM d.t WHERE id < 3; USE BRANCH main; INSERT INTO d.t (id, a) VALUES (3, 1); USE "
         "BRANCH x; TRUNCATE TABLE d.t; REVERT x@4; USE BRANCH main; MERGE BRANCH x WITH (detect = 'row')"
     ),
+    "an inserted row that theirs overwrote is not updated, too": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES (1, 0, "
+        "0), (2, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; TRUNCATE TABLE d.t "
+        "PARTITION (p = 0); USE BRANCH exp; INSERT INTO d.t (k, a, p) VALUES (3, 2, 0); USE BRANCH dev; UPDATE d.t SET "
+        "a = 1; USE BRANCH exp; MERGE BRANCH dev@5 RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
+    "ours overwrote a row where the base has it no more: a deletion": (
+        "CREATE TABLE d.t (k INT NOT NULL, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, p) VALUES (3, 1); CREATE "
+        "BRANCH dev FROM main; USE BRANCH dev; UPDATE d.t SET p = 0; USE BRANCH main; TRUNCATE TABLE d.t PARTITION (p ="
+        " 1); REVERT dev@4"
+    ),
+    "a contest over rows whose first versions are in parts that the base has not": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; "
+        "UPDATE d.t SET b = 12; USE BRANCH exp; DELETE FROM d.t WHERE p = 0; UPDATE d.t SET b = 1; USE BRANCH main; "
+        "TRUNCATE TABLE d.t PARTITION (p = 1); USE BRANCH exp; MERGE BRANCH main WITH (detect = 'cell'); REVERT exp@6; "
+        "USE BRANCH dev; CHERRY PICK exp@7"
+    ),
+    "a TRUNCATE of a partition that all rows have left counts for nothing": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; "
+        "INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (2, 3); USE BRANCH exp; UPDATE d.t SET p = 1; TRUNCATE "
+        "TABLE d.t PARTITION (p = 0); USE BRANCH dev; MERGE BRANCH exp WITH (detect = 'row')"
+    ),
+    "CHERRY PICK of an update of a row that ours overwrote, updated before": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; MERGE INTO d.t AS t "
+        "USING (VALUES (1, 1)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN "
+        "INSERT (k, a) VALUES (s.k, s.a); USE BRANCH exp; TRUNCATE TABLE d.t PARTITION (p = 0); USE BRANCH main; UPDATE"
+        " d.t SET b = 16; USE BRANCH exp; MERGE BRANCH main WITH (detect = 'file'); CHERRY PICK main@5"
+    ),
+    "a row that both have had is gone by an overwrite that the base has": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; "
+        "TRUNCATE TABLE d.t PARTITION (p = 0); USE BRANCH main; UPDATE d.t SET b = 19 WHERE k = 1; MERGE BRANCH exp "
+        "WITH (detect = 'row'); USE BRANCH exp; REVERT main@5; MERGE BRANCH main WITH (detect = 'row')"
+    ),
+    "rows that ours moved into what theirs overwrote die, updated there or not": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; "
+        "UPDATE d.t SET p = 0; USE BRANCH main; TRUNCATE TABLE d.t PARTITION (p = 0); UPDATE d.t SET b = 16; USE BRANCH"
+        " exp; MERGE BRANCH main WITH (detect = 'cell')"
+    ),
+    "a pick takes the current version of a row that its overwrite took elsewhere": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; "
+        "INSERT OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (3, 2); INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) "
+        "VALUES (3, 2); USE BRANCH main; UPDATE d.t SET p = 1; USE BRANCH exp; UPDATE d.t SET b = 20; USE BRANCH main; "
+        "CHERRY PICK dev@5; USE BRANCH exp; MERGE BRANCH main WITH (detect = 'cell')"
+    ),
+    "ours overwrote a row where it had moved it, and where it had been as well": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; "
+        "UPDATE d.t SET p = 1; TRUNCATE TABLE d.t PARTITION (p = 1); USE BRANCH main; MERGE INTO d.t AS t USING (VALUES"
+        " (1, 3)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) "
+        "VALUES (s.k, s.a); USE BRANCH exp; INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (1, 2); MERGE BRANCH "
+        "main WITH (detect = 'row')"
+    ),
+    "REVERT of an update of rows that ours had moved and truncated": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; INSERT INTO d.t (k, "
+        "a, p) VALUES (2, 3, 1); TRUNCATE TABLE d.t PARTITION (p = 0); USE BRANCH exp; UPDATE d.t SET p = 0; USE BRANCH"
+        " main; UPDATE d.t SET b = 0 WHERE a = 0; USE BRANCH exp; TRUNCATE TABLE d.t PARTITION (p = 1); TRUNCATE TABLE "
+        "d.t PARTITION (p = 0); REVERT main@6"
+    ),
+    "CHERRY PICK of a RESTORE: one version of a row, not two": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; MERGE INTO d.t AS t USING (VALUES (3, 3)) "
+        "AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, "
+        "s.a); TRUNCATE TABLE d.t PARTITION (p = 1); INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (4, 3); "
+        "RESTORE TABLE d.t TO VERSION 4; USE BRANCH exp; CHERRY PICK main@7"
+    ),
+    "after a criss-cross: an overwrite that one base has discards": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; "
+        "UPDATE d.t SET a = 10; USE BRANCH main; DELETE FROM d.t WHERE p = 0; TRUNCATE TABLE d.t PARTITION (p = 0); USE"
+        " BRANCH dev; MERGE BRANCH exp WITH (detect = 'row'); USE BRANCH main; MERGE BRANCH exp WITH (detect = 'file');"
+        " USE BRANCH dev; MERGE BRANCH main@5 WITH (detect = 'row'); REVERT dev@5; USE BRANCH main; MERGE BRANCH dev "
+        "WITH (detect = 'row')"
+    ),
+    "REVERT of what undid another branch's overwrite deletes": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; INSERT OVERWRITE d.t "
+        "PARTITION (p = 1) (k, a) VALUES (3, 2); DELETE FROM d.t; USE BRANCH main; INSERT INTO d.t (k, a, p) VALUES (1,"
+        " 1, 1); USE BRANCH dev; MERGE BRANCH main WITH (detect = 'cell'); REVERT dev@4; USE BRANCH exp; REVERT dev@7; "
+        "USE BRANCH dev; MERGE BRANCH exp WITH (detect = 'file')"
+    ),
 }
 
 # Of a keyed table that is there already.

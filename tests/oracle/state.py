@@ -161,6 +161,7 @@ class Table:
     rows: dict[tuple[int, int], Row] = field(default_factory=dict)  # by origin, dead ones too
     created: "Table | None" = None  # as it was born, without rows
     overwrites: frozenset[int] = frozenset()  # all that it has had, and that no RESTORE undid
+    ever: frozenset[int] = frozenset()  # all that it has had, undone or not
     key: tuple[int, ...] = ()  # ids of columns; a table with a key has flushes and no rows of its own
     flushes: tuple[Flush, ...] = ()
     gone: dict[tuple[int, Value], Scope | None] = field(default_factory=dict)  # flush -> what took it away, if known

@@ -201,7 +201,8 @@ def _contested(
     if detect != "file":
         contested = contested | (dies & ~theirs_overwrote)
         dies = dies & theirs_overwrote
-    replay.kill_ids("delete", meeting.ours[dies])
+    replay.kill_ids("overwrite", meeting.ours[dies & theirs_overwrote])
+    replay.kill_ids("delete", meeting.ours[dies & ~theirs_overwrote])
     if detect == "file" and shared.slots:
         young = contested & shared.young(meeting.base)
         replay.kill_ids("update", meeting.ours[young])

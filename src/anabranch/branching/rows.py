@@ -14,7 +14,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from anabranch.model.history import Position
-from anabranch.model.part import POSITION_BITS, Part, new_rows
+from anabranch.model.part import POSITION_BITS, Part, new_rows, partition_values
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
 from anabranch.storage.row_ids import by_slot, united, without
@@ -24,6 +24,9 @@ Positions = Mapping[int, BitMap]
 Origins = Callable[[Part], np.ndarray]
 """The origin of every row of a part that has them; nothing else of a part is ever read here."""
 
+Overwritten = Callable[[Part, BitMap], Mapping[str, BitMap]]
+"""Some rows of a part -> by class, those that an overwrite took."""
+
 _NONE = BitMap()  # never changed: every operation on bitmaps here makes another
 _CLASS_OF_LOSS = {"restore": "delete", "insert": "delete", "compaction": "delete"}
 _CLASS_OF_GAIN = {"restore": "insert", "delete": "insert"}
@@ -32,17 +35,20 @@ _CLASS_OF_GAIN = {"restore": "insert", "delete": "insert"}
 @dataclass(frozen=True)
 class Scope:
     """What an overwrite replaced: the partitions that agree with `values`, or the `partitions` listed. `of`: the commit
-    of the statement, by which two sides know it for one and the same. `slots`: those that came or went with it."""
+    of the statement, by which two sides know it for one and the same. `at`: the version at which a side has it."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     partitions: frozenset[str] | None = None
     of: Position | None = None
-    slots: frozenset[int] = field(default=frozenset(), compare=False)
+    at: int = field(default=-1, compare=False)
 
     def covers(self, part: Part) -> bool:
+        return self.holds(part.partition)
+
+    def holds(self, partition: str | None) -> bool:
         if self.partitions is not None:
-            return part.partition in self.partitions
-        have = part.partition_values
+            return partition in self.partitions
+        have = partition_values(partition)
         return all(have.get(name) == value for name, value in self.values.items())
 
 
@@ -110,16 +116,11 @@ def visible(state: TableState, slot: int) -> BitMap:
 
 
 def side_of(
-    base: TableState,
-    head: TableState,
-    deltas: Iterable[TableDelta],
-    scopes: Sequence[Scope] = (),
-    origins: Origins | None = None,
+    base: TableState, head: TableState, deltas: Iterable[TableDelta], overwritten: Overwritten | None = None
 ) -> Side:
-    """`deltas`: the head's events since a version that the base's history shares, oldest first. `origins` are asked for
-    where there are `scopes`."""
+    """`deltas`: the head's events since a version that the base's history shares, oldest first. `overwritten`: by
+    class, those of a base part's lost rows of which an overwrite took the last version; then of the others none did."""
     removed, placed, causes = _last_causes(deltas)
-    overwritten = frozenset().union(*(scope.slots for scope in scopes))
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
     for slot in _differing(base, head):
@@ -127,40 +128,19 @@ def side_of(
         left = _lost(base, head, slot)
         if stays and (again := base.dead.get(slot, _NONE) - head.dead.get(slot, _NONE)):
             back[slot] = again
+        for cause, rows in overwritten(base.parts[slot], left).items() if overwritten else ():
+            _add(gone, cause, slot, rows)
+            left = left - rows
         for cause, rows in causes.get(slot, {}).items() if stays else ():
-            lost = left & rows
-            if lost and scopes and cause == "restore":  # others of an overwritten slot came back
-                taken = _taken(base.parts[slot], lost, scopes, overwritten, origins)
-                _add(gone, "overwrite", slot, taken)
-                lost = lost - taken
-            _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, lost)
+            _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
         why = removed.get(slot, "delete")
-        if left and scopes and (slot not in removed or why == "restore"):
-            # They never came, or went back: an overwrite may have taken them away before, or older versions of them.
-            taken = _taken(base.parts[slot], left, scopes, overwritten, origins)
-            _add(gone, "overwrite", slot, taken)
-            left = left - taken
+        why = "delete" if overwritten and why == "overwrite" else why
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
-    stand = [scope for scope in scopes if _stands(scope, overwritten, base, head, gone, new, causes)]
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
-    return Side(base, head, gone, new, back, causes, tuple(stand), undone)
-
-
-def _taken(
-    part: Part, rows: BitMap, scopes: Sequence[Scope], overwritten: frozenset[int], origins: Origins | None
-) -> BitMap:
-    """Those of which the first version stood in a slot that an overwrite removed; if none covers the part, the row was
-    elsewhere when it went."""
-    if not any(scope.covers(part) for scope in scopes):
-        return _NONE
-    if not part.has_origin:
-        return rows if part.slot in overwritten else _NONE
-    assert origins is not None
-    places = np.asarray(rows.to_array())
-    return BitMap(places[np.isin(origins(part)[places] >> POSITION_BITS, list(overwritten))])
+    return Side(base, head, gone, new, back, causes, (), undone)
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:
@@ -182,30 +162,6 @@ def _differing(base: TableState, head: TableState) -> list[int]:
         if before is not after and before != after and slot in base.parts:
             found.add(slot)
     return sorted(found)
-
-
-def _stands(
-    scope: Scope,
-    overwritten: frozenset[int],
-    base: TableState,
-    head: TableState,
-    gone: Mapping[str, Positions],
-    placed: Mapping[int, str],
-    causes: Mapping[int, Mapping[str, BitMap]],
-) -> bool:
-    """Whether an overwrite changed something that stays changed: a base row that is gone, or a row that it wrote, as it
-    was or updated since. What is known to be another overwrite's (`overwritten`: that of any) is not its own."""
-
-    def owns(part: Part) -> bool:
-        return scope.covers(part) and (part.slot in scope.slots or part.slot not in overwritten)
-
-    if any(owns(base.parts[slot]) for slot in gone.get("overwrite", {})):
-        return True
-    wrote = [slot for slot, cause in placed.items() if cause == "overwrite" and owns(head.parts[slot])]
-    if any(visible(head, slot) for slot in wrote):
-        return True
-    updated = any(causes.get(slot, {}).get("update") for slot in wrote)
-    return updated and any(cause == "update" and visible(head, slot) for slot, cause in placed.items())
 
 
 def _add(gone: dict[str, dict[int, BitMap]], cause: str, slot: int, rows: BitMap) -> None:
@@ -323,8 +279,8 @@ def versions(side: Side, origins: Origins) -> Versions:
 
 def settled_classes(side: Side, origins: Origins) -> Side:
     """A row that is gone is updated if another version of it is shown, an older one that is back included; else it has
-    the class of the last loss, and one that was updated first is deleted, or overwritten. Nothing is read unless there
-    is something to settle."""
+    the class of the last loss, and one that was updated first is deleted. Nothing is read unless there is something to
+    settle."""
     if not shows_unknown(side):
         return side
     ids = ids_of(side.lost())
@@ -333,8 +289,7 @@ def settled_classes(side: Side, origins: Origins) -> Side:
     gone: dict[str, dict[int, BitMap]] = {}
     for cause, slots in side.gone.items():
         for slot, rows in slots.items():
-            covered = any(scope.covers(side.base.parts[slot]) for scope in side.scopes)
-            settled = ("overwrite" if covered else "delete") if cause == "update" else cause
+            settled = "delete" if cause == "update" else cause
             _add(gone, settled, slot, rows - updated[slot] if slot in updated else rows)
     for slot, rows in updated.items():
         _add(gone, "update", slot, rows)

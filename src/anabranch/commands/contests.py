@@ -40,7 +40,9 @@ class Contests:
             return
         if self.merger.detect != "file":
             done = self._by_values(contest, self._origins(contest.base))
-            self.replay.kill_ids("update", done.ours_dies)
+            deleted = np.isin(done.ours_dies, contest.ours[contest.theirs < 0])
+            self.replay.kill_ids("delete", done.ours_dies[deleted])
+            self.replay.kill_ids("update", done.ours_dies[~deleted])
             self.replay.kill_ids("update", done.theirs_dies)
             return
         self.made.news = True

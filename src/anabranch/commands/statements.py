@@ -27,7 +27,7 @@ from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.part import POSITION_BITS
 from anabranch.model.records import Change, TableDelta
 from anabranch.model.schema import Schema
-from anabranch.storage.row_ids import united, without
+from anabranch.storage.row_ids import meet, united, without
 
 if TYPE_CHECKING:
     from anabranch.commands.table_sides import TableSides
@@ -102,8 +102,8 @@ class Statements:
             went_back = united(delta.killed for delta in deltas if delta.cause == "restore")
             back = without(back, went_back)
             for at, change, killed in statements:
-                for ran in found if _meet(killed, back) else ():
-                    ran.own = without(ran.own, _meet(killed, back))
+                for ran in found if meet(killed, back) else ():
+                    ran.own = without(ran.own, meet(killed, back))
                 back = without(back, killed)
                 found.append(_Ran(at, change, dict(killed)))
             back = united([back, *(delta.revived for delta in deltas)])
@@ -244,7 +244,3 @@ def _by_version(deltas: Iterable[TableDelta]) -> dict[int, list[TableDelta]]:
         assert delta.version is not None
         found.setdefault(delta.version, []).append(delta)
     return found
-
-
-def _meet(one: Positions, other: Positions) -> dict[int, BitMap]:
-    return {slot: rows for slot in one.keys() & other.keys() if (rows := one[slot] & other[slot])}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from anabranch.branching.base import reached, reaches
 from anabranch.branching.criss_cross import disagreed
+from anabranch.branching.overwritten import Taken, stands, taken_by_overwrites, with_origin
 from anabranch.branching.restores import is_left, is_reverted, lasting, restored, without_undone
+from anabranch.branching.row_merge import NO_ROWS
 from anabranch.branching.rows import (
     Positions,
     Scope,
@@ -54,6 +57,7 @@ class TableSides:
         if self._unborn and all(side and not side.dropped for side in (self.ours, self.theirs)):
             self.bases = [self._as_born()]  # both have it, after a cherry-pick say: so they have its birth in common
         self._origins: dict[int, np.ndarray] = {}
+        self._took: dict[Position, Taken] = {}
 
     @cached_property
     def name(self) -> str:
@@ -115,16 +119,24 @@ class TableSides:
 
     @cached_property
     def born(self) -> dict[int, Part]:
-        """Slots that both sides placed since the base, after a cherry-pick say: alike, whatever came of their rows."""
+        """Slots that both sides have had since the base, after a cherry-pick say, or have now: alike, whatever came of
+        their rows."""
         if self.ours is None or self.ours.dropped or not self.ours_moved:
             return {}
-        heads, base = (self.at.ours, self.at.theirs), self._true_base.parts
-        ours, theirs = ({}, {}) if self.at.backwards else (placed_since(self._left(head)) for head in heads)
-        if self.at.backwards or self._unborn:  # going back asks only what is there: what came and went is nothing
-            ours, theirs = (
-                {**self.state(head).parts, **placed} for head, placed in zip(heads, (ours, theirs), strict=True)
-            )
-        return {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
+        here, there = (self.state(head).parts for head in (self.at.ours, self.at.theirs))
+        base = self._true_base.parts
+        return self._had | {slot: here[slot] for slot in here if slot in there and slot not in base}
+
+    @cached_property
+    def _had(self) -> dict[int, Part]:
+        """Slots that both sides placed since the base. (Going back asks only what is there: what came and went is
+        nothing.)"""
+        if self.at.backwards:
+            return {}
+        ours, theirs = (placed_since(self._left(head)) for head in (self.at.ours, self.at.theirs))
+        if self._unborn:
+            ours, theirs = {**self.state(self.at.ours).parts, **ours}, {**self.state(self.at.theirs).parts, **theirs}
+        return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
 
     def _left(self, head: Position) -> list[TableDelta]:
         """What a head's commits did, without those that a RESTORE has undone."""
@@ -142,12 +154,24 @@ class TableSides:
         heads = self.state(self.at.ours), self.state(self.at.theirs)
         sides = (self.at.ours, self.at.theirs)
         common = self._true_base
-        if self.at.backwards:
-            never = [not_shown(self.born, common, heads, self.origins)]
-            common = replace(common, dead={slot: dead for slot, dead in common.dead.items() if slot not in self.born})
-        else:
-            never = [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
+        older = {slot: part for slot, part in self.born.items() if slot not in self._had}
+        never = [not_shown(older, common, heads, self.origins)]
+        common = replace(common, dead={slot: dead for slot, dead in common.dead.items() if slot not in older})
+        if not self.at.backwards:
+            never += [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
+            never += [self._taken_before(at) for at in sides]
         return with_shared(bases, common, self.born, heads, self.origins, np.concatenate(never))
+
+    def _taken_before(self, head: Position) -> np.ndarray:
+        """Versions that both sides placed of rows that are older than the base, and that a head has not because of an
+        overwrite which a base has, too: it has what the base has."""
+        old = [scope for scope in self._scopes(head) if any(self._known_to_bases(scope))]
+        if not old:
+            return NO_ROWS
+        taken = self._taken(head).of(old)
+        older = {slot: rows for slot, rows in taken.items() if slot not in self.born}
+        each = {slot: BitMap(range(part.rows)) for slot, part in self.born.items()}
+        return ids_of({slot: with_origin(self.born[slot], rows, older, self.origins) for slot, rows in each.items()})
 
     @property
     def base_state(self) -> TableState:
@@ -173,23 +197,40 @@ class TableSides:
             bases = self.reads.history.reached(head)
             after = max(bases) if len(bases) == len(self.at.bases) else head.version
             deltas = without_undone(deltas, changes, after, head)
-        scopes = self._scopes(head)
-        side = side_of(self.base_state, self.state(head), deltas, scopes, self.origins)
-        return replace(side, scopes=self._standing(head, side, deltas, scopes)) if scopes else side
+        if not self._scopes(head):
+            return side_of(self.base_state, self.state(head), deltas)
+        side = side_of(self.base_state, self.state(head), deltas, partial(self._overwritten, head))
+        return replace(side, scopes=self._standing(head, side))
 
-    def _standing(
-        self, head: Position, side: Side, deltas: Sequence[TableDelta], scopes: Sequence[Scope]
-    ) -> tuple[Scope, ...]:
+    def _overwritten(self, head: Position, part: Part, rows: BitMap) -> dict[str, BitMap]:
+        """Of a part's lost rows, those that an overwrite took. Rows that ours had moved into its scope first are only
+        deleted: A4 and A5 are not about them."""
+        taken, scopes = self._taken(head), self._scopes(head)
+        all_taken = with_origin(part, rows, taken.rows, self.origins)
+        if head == self.at.theirs or not all_taken:
+            return {"overwrite": all_taken}
+        here = with_origin(part, rows, taken.of(scope for scope in scopes if scope.covers(part)), self.origins)
+        return {"overwrite": here, "delete": all_taken - here}
+
+    def _taken(self, head: Position) -> Taken:
+        """What overwrites took from a head's rows, since the version that it shares with the bases."""
+        if head not in self._took:
+            start = self.catalog.state(Position(head.branch_id, self.reads.history.shared(head)), self.id)
+            taken = taken_by_overwrites(start, self.deltas(head), self.origins, restored(self.changes(head)))
+            self._took[head] = taken.only(self._scopes(head))
+        return self._took[head]
+
+    def _standing(self, head: Position, side: Side) -> tuple[Scope, ...]:
         """The overwrites that changed something against one of the bases; of theirs, those that are news to ours."""
         states = [self.state(base) for base in self.at.bases[1:] and self.at.bases]
-        sides = [side, *(side_of(state, side.head, deltas, scopes, self.origins) for state in states)]
-        stand = [scope for scope in scopes if any(scope in one.scopes for one in sides)]
+        sides = [side, *(side_of(state, side.head, []) for state in states)]
+        taken = self._taken(head)
+        stand = [s for s in self._scopes(head) if any(stands(s, taken, one, self.origins) for one in sides)]
         if head == self.at.theirs and stand and self.ours_moved:
             known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
             stand = [scope for scope in stand if scope.of not in known]
-        if len(states) < 2 or head == self.at.theirs:
-            stand = [scope for scope in stand if not self._is_old(scope)]
-        return tuple(stand)
+        old = any if head == self.at.theirs else all  # what bases disagree on, ours has done
+        return tuple(scope for scope in stand if not old(self._known_to_bases(scope)))
 
     def _scopes(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
@@ -199,21 +240,22 @@ class TableSides:
         ]
         if not overwrites:
             return []
-        newest, restores = max(self.reads.history.reached(head), default=-1), restored(changes)
+        reached, restores = self.reads.history.reached(head), restored(changes)
+        old = min(reached) if len(reached) == len(self.at.bases) else -1
         found: list[Scope] = []
         for commit, scope in overwrites:
             deltas = [delta for delta in self.deltas(head) if delta.version == commit.version]
             left = is_left(commit.version, head, restores) or (not lasting(changes) and self._is_so(deltas, head))
             later = [delta for delta in self.deltas(head) if (delta.version or 0) > commit.version]
-            if commit.version > newest and left and not is_reverted(deltas, later):
+            if commit.version > old and left and not is_reverted(deltas, later):
                 found += scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
         return found
 
-    def _is_old(self, scope: Scope) -> bool:
-        """Whether a base has the overwrite; theirs may have it again by a merge."""
+    def _known_to_bases(self, scope: Scope) -> list[bool]:
+        """Whether each base has the overwrite; theirs may have it again by a merge."""
         merges = self.catalog.merges()
         reach = (reached(base, self.catalog.origin, merges) for base in self.at.bases)
-        return scope.of is not None and any(reaches(scope.of, one, self.catalog.origin) for one in reach)
+        return [scope.of is not None and reaches(scope.of, one, self.catalog.origin) for one in reach]
 
     def _is_so(self, deltas: Sequence[TableDelta], head: Position) -> bool:
         """Whether slots are as a commit left them: a REVERT may have undone a RESTORE."""

@@ -16,6 +16,10 @@ POSITION_BITS = 32
 MAX_SLOT = (1 << 31) - 1
 
 
+def partition_values(partition: str | None) -> Mapping[str, Any]:
+    return {} if partition is None else json.loads(partition)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A file that is never changed. `stats` and `partition` are JSON text, decoded only when something asks."""
@@ -39,7 +43,7 @@ class Part:
     @property
     def partition_values(self) -> Mapping[str, Any]:
         """Physical partition column -> encoded value (see storage.statistics)."""
-        return {} if self.partition is None else json.loads(self.partition)
+        return partition_values(self.partition)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,11 @@ def united(many: Iterable[Mapping[int, BitMap]]) -> dict[int, BitMap]:
     return found
 
 
+def meet(one: Mapping[int, BitMap], other: Mapping[int, BitMap]) -> dict[int, BitMap]:
+    """The positions that both have."""
+    return {slot: rows for slot in one.keys() & other.keys() if (rows := one[slot] & other[slot])}
+
+
 def without(rows: Mapping[int, BitMap], others: Mapping[int, BitMap]) -> dict[int, BitMap]:
     return {slot: left for slot in rows if (left := rows[slot] - others[slot] if slot in others else rows[slot])}
 
