@@ -4,7 +4,8 @@
 2. Columns are paired by identity. One that a base has and a head lacks was dropped there, and is dropped.
 3. Columns that both sides added under one label are paired too: theirs' physical name becomes an alias of ours'.
 4. Paired columns merge attribute by attribute: theirs' value where theirs changed it; types only widen (A6.1).
-5. Ours' order stands, with theirs' new columns after the ones they follow; theirs' if only theirs moved columns.
+5. The order is an attribute, too: theirs' if theirs moved columns, else ours'. What the other side alone has comes
+   after the column that it follows there.
 6. Labels and physical names must be unique, and key and partition columns there (A7).
 
 A column inside structs is found by a path of physical names, joined by STEP, which no name can hold.
@@ -337,8 +338,8 @@ def _ordered(
     theirs: Mapping[str, Column],
     kept: Mapping[str, Column],
 ) -> list[str]:
-    """The kept ones of both sides. If only theirs moved some, theirs' order stands, else ours'; what the other side
-    alone has comes after the one that it follows there: first if it follows none, last if that one is gone."""
+    """The kept ones of both sides. If theirs moved some, theirs' order stands, else ours'; what the other side alone
+    has comes after the one that it follows there: first if it follows none, last if that one is gone."""
     shared = ours.keys() & theirs.keys() & kept.keys()
 
     def moved(side: Mapping[str, Column]) -> bool:
@@ -347,7 +348,7 @@ def _ordered(
             for base in bases
         )
 
-    lead, follow = (theirs, ours) if moved(theirs) and not moved(ours) else (ours, theirs)
+    lead, follow = (theirs, ours) if moved(theirs) else (ours, theirs)
     placed = [key for key in lead if key in kept]
     before: str | None = None
     for key in follow:
