@@ -34,6 +34,8 @@ from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 
 _TRIES = 10
+_KEPT = "kept ours"
+"""What a merge did to an object in which theirs changed something, and nothing came of it."""
 
 
 @dataclass
@@ -49,7 +51,10 @@ class MergePlan:
 
     @property
     def is_empty(self) -> bool:
-        worth = any(not made.is_idle for made in self.tables.values())
+        """A REVERT must change something; a merge or a pick may be worth it for what it settles."""
+        worth = [made for made in self.tables.values() if not made.is_idle]
+        if self.tables and self.at.backwards:
+            worth = [made for made in worth if made.changes_something]
         return not (self.databases or worth or self.conflicts or self.settled)
 
 
@@ -75,8 +80,8 @@ class MergeReport:
         rows: list[list[Any]] = [[d.name, ", ".join(what), 0, 0, status] for d, what in self.plan.databases]
         for made in self.plan.tables.values():
             what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
-            rows.append([made.name, what, *made.counts(), status])
-        rows = rows or [["", "", 0, 0, status]]  # a conflict was settled, and nothing came of it
+            rows.append([made.name, what or _KEPT, *made.counts(), status])
+        rows = rows or [["", _KEPT, 0, 0, status]]  # a conflict of a database was settled
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
     def __str__(self) -> str:

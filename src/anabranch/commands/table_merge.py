@@ -16,7 +16,7 @@ import numpy as np
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowMerge, merge_rows
-from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of, visible
+from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, shows_others, side_of, visible
 from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json
@@ -36,7 +36,7 @@ from anabranch.commands.table_sides import TableSides
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Segment
 from anabranch.model.part import Part
-from anabranch.model.records import PartitionRecord
+from anabranch.model.records import Operation, PartitionRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.options import option
 from anabranch.storage.row_ids import by_slot, united, without
@@ -253,6 +253,7 @@ class TableMerger(TableSides):
         self.name_aliases(made, replay)
         self._require(made, replay)
         made.deltas = replay.deltas()
+        made.shows = made.combined is not None or not self.at.backwards or shows_others(self.mine.head, made.deltas)
         removed = {slot for delta in made.deltas for slot in delta.removed}
         made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
         made.conflicts += self.unreadable(made, replay)
@@ -266,14 +267,17 @@ class TableMerger(TableSides):
         if made.new_schema and not made.is_empty:
             made.name_column_change()
         brought: list[Segment] | None = None
-        for delta in made.deltas:
+        causes: list[Operation] = [delta.cause for delta in made.deltas]
+        if not causes and (made.combined is not None or made.decided is not None):
+            causes.append("update")  # rows that the merge writes, and nothing else
+        for cause in causes:
             detail: dict[str, Any] = {}
-            if delta.cause == "overwrite" and self.other.scopes:
+            if cause == "overwrite" and self.other.scopes:
                 detail["scope"] = {"each": [scope_json(scope) for scope in self.other.scopes]}
-            if delta.cause in ("delete", "update"):  # the first of them names the statements of both
+            if cause in ("delete", "update"):  # the first of them names the statements of both
                 detail[BROUGHT] = [] if brought is not None else self._brought(changed, rejected)
                 brought = detail[BROUGHT]
-            made.operations.append((delta.cause, detail))
+            made.operations.append((cause, detail))
         if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
             each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
