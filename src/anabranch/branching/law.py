@@ -55,7 +55,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "drop": "ours dropped what theirs changed",
         "database": "a table needs a database, and one side dropped it",
         "names": "names are unique in their parent, and case does not count: rename one of them first",
-        "incompatible": "the two types have no common one",
+        "incompatible": "neither of the two types holds the other's values",
         "alias": "an earlier merge made one column of two that one side still has: drop one of them first",
         "engine": "what the records of a keyed table mean cannot change under them: set the options back on one side",
         "empty": "together the two sides dropped everything",

@@ -93,13 +93,17 @@ def next_steps(
     passing: str | None,
     into: str,
     detect: str | None = None,
+    settling: Sequence[str] = ("ours", "theirs"),
+    way_out: str = "",
 ) -> list[str]:
     """`typed`: how a command begins. `detect`: what was compared, if it was said; `passing`: another one under which
-    nothing would conflict."""
+    nothing would conflict. `settling`: the sides that can be taken; where there is none, `way_out` says what to do."""
     plain = f"  {typed} {verb} {quote(theirs)}"
     again = f"{plain} --detect {detect}" if detect else plain
     if any(conflict.rule == _NAMES for conflict in conflicts):
         return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
+    if not settling and passing is None:
+        return [f"Nothing was changed. {way_out}", again]
     steps = []
     if passing is not None:
         steps.append([f"{plain} --detect {passing}", f"compare by {passing}: this passes"])
@@ -107,8 +111,8 @@ def next_steps(
         steps.append([f"  {typed} conflicts {quote(theirs)} --detect row", "see the rows that both changed"])
     rows = all(conflict.kind in _KINDS_OF_ROWS for conflict in conflicts)
     what = "where both changed a row" if rows else "where both changed the same"
-    steps.append([f"{again} --resolve ours", f"keep {into} {what}"])
-    steps.append([f"{again} --resolve theirs", f"take {theirs} {what}"])
+    taking = {"ours": f"keep {into} {what}", "theirs": f"take {theirs} {what}"}
+    steps += [[f"{again} --resolve {side}", said] for side, said in taking.items() if side in settling]
     tables = sorted({conflict.object for conflict in conflicts if "." in conflict.object})
     if verb == "merge" and len(tables) > 1:
         said = " ".join(f"--resolve-table {quote(table)}=theirs" for table in tables[:2])

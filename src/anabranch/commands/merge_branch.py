@@ -14,8 +14,10 @@ from typing import Any
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import canonical, merge_bases
 from anabranch.branching.law import RULES
+from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
+from anabranch.branching.way_out import way_out
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
@@ -297,27 +299,34 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
     if not plan.conflicts:
         return
     looser = _looser(session, plan, wishes)
+    settling = _settling(session, plan, wishes)
     shown = "\n".join(f"  {conflict}" for conflict in plan.conflicts[:10])
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
     meant = [f"\n  {rule}: {RULES[rule]}." for rule in sorted({c.rule for c in plan.conflicts} & RULES.keys())]
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
+    next_step = way_out(plan.conflicts, settling, wishes.resolve)
     raise MergeConflict(
         f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
-        f"{shown}{more}{''.join(meant)}{hint}\n{_way_out(plan.conflicts, wishes)}",
+        f"{shown}{more}{''.join(meant)}{hint}\n{next_step}",
         plan.conflicts,
         looser,
+        settling,
+        next_step,
     )
 
 
-def _way_out(conflicts: Sequence[ConflictRecord], wishes: Wishes) -> str:
-    if any(conflict.rule == "names" for conflict in conflicts):
-        return "Two things of one name cannot be merged: rename one first."
-    if wishes.resolve is not None:
-        return f"RESOLVE USING {wishes.resolve.upper()} does not settle this: change one of the branches first."
-    if all(conflict.rule.endswith("insert") for conflict in conflicts):
-        return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
-    return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
+def _settling(session: Session, plan: MergePlan, wishes: Wishes) -> tuple[Choice, ...]:
+    """The sides for which RESOLVE would let the merge pass. Rows go to any side; what columns and engines ask for is
+    planned to be known."""
+    sides: tuple[Choice, ...] = ("ours", "theirs")
+    if any(conflict.rule == "names" for conflict in plan.conflicts):
+        return ()
+    others = tuple(side for side in sides if side != wishes.resolve)
+    if wishes.resolve is None and all(conflict.kind not in ("column", "properties") for conflict in plan.conflicts):
+        return others
+    asked = [(side, replace(wishes, resolve=side, rows={})) for side in others]
+    return tuple(side for side, wanted in asked if not plan_merge(session, plan.at, wanted).conflicts)
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
+from anabranch.branching.schema_merge import Pairs
 from anabranch.commands.resolutions import Given
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position
@@ -57,6 +58,9 @@ class TableMerge:
     before: TableRecord | None = None
     """As ours has it; None: it has not."""
     schema: Schema | None = None
+    """With conflicts of columns only a preview, under which rows are compared: ours' column where types conflict."""
+    apart: Pairs = field(default_factory=dict)
+    """Columns whose types conflict."""
     new_schema: bool = False
     deltas: list[TableDelta] = field(default_factory=list)
     partitions: list[PartitionRecord] = field(default_factory=list)

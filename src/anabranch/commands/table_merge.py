@@ -29,6 +29,7 @@ from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import TableMerge, Wishes
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.not_null import require
+from anabranch.commands.own_types import unreadable_type
 from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
 from anabranch.commands.statements import BROUGHT, Statements
@@ -188,7 +189,7 @@ class TableMerger(TableSides):
         aliases = self._known_aliases(ours, theirs)
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
         made.conflicts += merged.conflicts
-        made.schema, made.aliases = merged.schema, merged.new_aliases
+        made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
         made.news |= merged.changed or merged.set_aside
         if merged.changed:
             detail = {"aliases": dict(merged.new_aliases)} if merged.new_aliases else {}
@@ -197,6 +198,13 @@ class TableMerger(TableSides):
             made.new_schema = same is None
             made.schema = same or merged.schema
             made.record = replace(made.record, schema_id=made.schema.id)
+
+    def held_as(self, column: Column) -> tuple[Column, Column]:
+        """A merged column as ours and as theirs has it."""
+        assert self.ours is not None
+        assert self.theirs is not None
+        mine, other = (self.schema(record).stored_as(column) or column for record in (self.ours, self.theirs))
+        return mine, other
 
     @cached_property
     def _ours_is_base(self) -> bool:
@@ -356,11 +364,11 @@ class TableMerger(TableSides):
         ours = self.schema(self.ours)
         schema, conflicts = require(self, made, replay, ours)
         made.conflicts += conflicts
-        if schema is not made.schema:
+        if schema is not made.schema and not made.conflicts:
             made.relax(schema, ours, self.schema(self.theirs))
 
     def unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-        """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
+        """A type that a resolution or a RESTORE chose, and rows that it does not hold."""
         assert made.schema is not None
         assert self.ours is not None
         shown = [part for parts in replay.placed.values() for part in parts]
@@ -370,18 +378,18 @@ class TableMerger(TableSides):
         elif all(part.schema_id == made.schema.id for part in shown):
             return []
         dead = united([self.mine.head.dead, *replay.killed.values()])
-        ids = {part.schema_id for part in shown if len(dead.get(part.slot, ())) < part.rows}
-        told = {conflict.column for conflict in made.conflicts if conflict.kind == "column"}
-        found = {}
+        ids: dict[int, set[Choice]] = {}
+        for part in shown:
+            if len(dead.get(part.slot, ())) < part.rows:
+                ids.setdefault(part.schema_id, set()).add("ours" if part.slot in self.mine.head.parts else "theirs")
+        told = {conflict.column for conflict in made.conflicts if conflict.rule in ("A6.1", "incompatible")}
+        found: dict[str, ConflictRecord] = {}
         for id in sorted(ids):
             written = self.reads.schema(self.id, id)
             for column in unreadable_columns(made.schema, written):
-                if column.label in told:
-                    continue
-                stored = written.stored_as(column)
-                words = (str(column.type), str(stored.type) if stored else "")
-                record = ConflictRecord(self.name, "column", "A6.1", *words, column=column.label)
-                found[column.physical] = record
+                if column.label not in told and column.physical not in made.apart:
+                    record = unreadable_type(self.name, column, self.held_as(column), written, ids[id])
+                    found.setdefault(column.physical, record)
         return list(found.values())
 
     def hide_schemas(self, made: TableMerge) -> None:
