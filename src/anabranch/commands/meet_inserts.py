@@ -95,7 +95,7 @@ class Inserts:
         rows = self.merger.rows_of(self.physical, self.head, ids)
         try:
             done = replay_on(rows, self.physical, statements)
-        except ExpressionError as error:
+        except (DataError, ExpressionError) as error:
             words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
             self.made.conflicts.append(ConflictRecord(self.merger.name, "rows", "insert", *words))
             return
