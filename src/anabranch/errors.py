@@ -333,8 +333,16 @@ class CommitConflict(Conflict):
 
 
 class MergeConflict(Conflict):
-    """Two branches changed the same thing. `passing`: another `detect` under which nothing conflicts, if any."""
+    """Two branches changed the same thing. `passing`: another `detect` under which nothing conflicts, if any.
+    `settling`: the sides for which RESOLVE lets it pass; `way_out` says what to do."""
 
-    def __init__(self, message: str, conflicts: Iterable[Any] = (), passing: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        conflicts: Iterable[Any] = (),
+        passing: str | None = None,
+        settling: Sequence[str] = ("ours", "theirs"),
+        way_out: str = "",
+    ) -> None:
         super().__init__(message, conflicts)
-        self.passing = passing
+        self.passing, self.settling, self.way_out = passing, tuple(settling), way_out

@@ -176,8 +176,14 @@ CASES = [
     # order
     Case("theirs moved", "a:int, b:int, c:int", "a:int, b:int, c:bigint", "c:int, a:int, b:int",
          "c:bigint, a:int, b:int", both=True),
-    Case("both moved: ours' order", "a:int, b:int, c:int", "b:int, a:int, c:int", "c:int, a:int, b:int",
-         "b:int, a:int, c:int"),
+    Case("both moved: theirs' order", "a:int, b:int, c:int", "b:int, a:int, c:int", "c:int, a:int, b:int",
+         "c:int, a:int, b:int"),
+    Case("both moved alike", "a:int, b:int, c:int", "c:int, a:int, b:int", "c:int, a:int, b:int",
+         "c:int, a:int, b:int"),
+    Case("both moved, and added", "a:int, b:int, c:int", "b:int, n:int, a:int, c:int", "c:int, a:int, m:int, b:int",
+         "c:int, a:int, m:int, b:int, n:int"),
+    Case("both moved fields", "s:struct<x:int, y:int, z:int>", "s:struct<y:int, x:int, z:int>",
+         "s:struct<z:int, x:int, y:int>", "s:struct<z:int, x:int, y:int>"),
     Case("theirs moved, ours added", "a:int, b:int", "a:int, n:int, b:int", "b:int, a:int", "b:int, a:int, n:int"),
     Case("ours moved, theirs added", "a:int, b:int", "b:int, a:int", "a:int, n:int, b:int", "b:int, a:int, n:int"),
     # inside structs
@@ -270,9 +276,49 @@ def test_cases(case):
         if case.rules:
             assert all(c.object == "d.t" and c.kind == "column" and c.rule in RULES for c in merged.conflicts)
             continue
-        places = sorted if side is not case else list  # the order is that of ours, the rest is symmetric
+        places = sorted if side is not case else list  # the order depends on who merges, the rest is symmetric
         assert places(text(merged.schema).split(", ")) == places(text(schema(case.merged)).split(", "))
         assert merged.changed == (text(merged.schema) != text(schema(side.ours)))
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "preview", "told"),
+    [
+        ("a:int, b:int", "a:int, c@b:int", "c@a:int, b:int", "c (theirs)@a:int, c@b:int", ["b", "a"]),
+        ("a:int, b:int", "c@a:int, b:int", "a:int, c@b:int", "c@a:int, c (theirs)@b:int", ["a", "b"]),
+        ("a:int, b:int", "a:int, c@b:int", "a:int, b:int, C@c_2:int", "a:int, c@b:int, C (theirs)@c_2:int",
+         ["b", "c_2"]),
+        ("a:int, b:int, c (theirs):int", "a:int, c@b:int, c (theirs):int", "c@a:int, b:int, c (theirs):int",
+         "c (theirs) (theirs)@a:int, c@b:int, c (theirs):int", ["b", "a"]),
+        ("s:struct<a:int, b:int>", "s:struct<a:int, c@b:int>", "s:struct<c@a:int, b:int>",
+         "s:struct<c (theirs)@a:int, c@b:int>", ["b", "a"]),
+    ],
+)  # fmt: skip
+def test_labels_that_collide_are_told_apart_in_the_preview(base, ours, theirs, preview, told):
+    merged = merge_schemas([schema(base, 1)], schema(ours, 2), schema(theirs, 3))
+    assert text(merged.schema) == preview
+    (conflict,) = merged.conflicts
+    assert [str(side).rpartition("stored as ")[2] for side in (conflict.ours, conflict.theirs)] == told
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "apart"),
+    [
+        ("v:int", "v:bigint", "v:double", {"v": ("bigint", "double")}),
+        ("a:int", "a:int, v:int", "a:int, v@v_2:string", {"v": ("int", "string")}),
+        (
+            "s:struct<x:int>",
+            "s:struct<x:bigint>",
+            "s:struct<x:double>",
+            {"s": ("struct<x:bigint>", "struct<x:double>")},
+        ),
+        ("v:int", "v:bigint", "v:smallint", {}),
+        ("a:int, b:int", "c@a:int, b:int", "a:int, c@b:int", {}),
+    ],
+)
+def test_columns_whose_types_conflict_are_apart(base, ours, theirs, apart):
+    found = merge_schemas([schema(base, 1)], schema(ours, 2), schema(theirs, 3)).apart
+    assert {name: tuple(str(column.type) for column in pair) for name, pair in found.items()} == apart
 
 
 @pytest.mark.parametrize(("name", "base", "changed"), **named(ONE_SIDE))

@@ -102,6 +102,22 @@ def test_two_tables_of_one_name_need_a_rename(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "offered", "said"),
+    [
+        (["INSERT INTO d.n@dev VALUES (1)", "INSERT INTO d.n VALUES (0.5)"], [], "RESTORE the table on one branch"),
+        (["INSERT INTO d.n VALUES (0.5)"], ["ours"], "keep main"),
+        (["INSERT INTO d.n@dev VALUES (1)"], ["theirs"], "take dev"),
+    ],
+)
+def test_only_sides_that_settle_a_conflict_are_offered(cli: Cli, rows: list, offered: list, said: str) -> None:
+    sql(cli, "CREATE TABLE d.n (a INT)", "CREATE BRANCH dev", "ALTER TABLE d.n ALTER COLUMN a TYPE DOUBLE")
+    sql(cli, "ALTER TABLE d.n@dev ALTER COLUMN a TYPE BIGINT", *rows)
+    ran = cli("merge", "dev")
+    assert (ran.code, said in ran.err) == (3, True)
+    assert [side for side in ("ours", "theirs") if f"--resolve {side}" in ran.err] == offered
+
+
+@pytest.mark.parametrize(
     ("side", "expected"),
     [("ours", [[2, "ours"], [3, "c"]]), ("theirs", [[1, "one"], [2, "theirs"], [3, "c"]])],
 )

@@ -17,6 +17,7 @@ from anabranch.model.types import (
     Map,
     Struct,
     StructField,
+    common,
     from_json,
     parse_type,
     physical_type,
@@ -178,6 +179,37 @@ def test_widens(narrow):
 )
 def test_nested_widening(narrow, wide, allowed):
     assert widens(parse_type(narrow), parse_type(wide)) is allowed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("int", "bigint", "bigint"),
+        ("float", "int", "double"),
+        ("float", "bigint", None),
+        ("bigint", "double", None),
+        ("double", "decimal(12,2)", None),
+        ("bigint", "decimal(12,2)", "decimal(22,2)"),
+        ("int", "decimal(4,2)", "decimal(12,2)"),
+        ("decimal(15,2)", "decimal(13,5)", "decimal(18,5)"),
+        ("decimal(38,0)", "decimal(2,1)", None),
+        ("string", "int", None),
+    ],
+)
+def test_common(one, other, both):
+    expected = parse_type(both) if both else None
+    assert common(parse_type(one), parse_type(other)) == common(parse_type(other), parse_type(one)) == expected
+
+
+@pytest.mark.parametrize("one", EVERY)
+def test_the_common_type_is_the_narrowest(one):
+    """All pairs: there is one if any type holds both, and it widens to each of these."""
+    for other in EVERY:
+        pair = parse_type(one), parse_type(other)
+        found = common(*pair)
+        holding = [wide for wide in map(parse_type, EVERY) if all(widens(narrow, wide) for narrow in pair)]
+        assert found is not None or not holding
+        assert found is None or all(widens(narrow, found) for narrow in pair)
 
 
 @given(any_type(), any_type(), any_type())

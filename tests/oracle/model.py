@@ -158,6 +158,8 @@ class Model:
             ancient=self.rows_known(base),
             numbers=self.numbers,
         )
+        if backwards and same(merged.state, ours.state):
+            merged.theirs_changed = False  # nothing is left to undo
         self.settle(branch, merged)
 
     def settle(self, branch: str, merged: "law.Merged", *edge: Commit) -> None:

@@ -228,3 +228,29 @@ def test_many_changes_on_one_column_one_after_the_other(table):
     )
     assert [str(row[0]) for row in rows(table, "d.t", columns=["m"])] == ["1.000", "1.000", "127.000", "100000.000"]
     assert rows(table, "d.t", columns=["a"], where="m > 100") == [(3,), (4,)]
+
+
+# What theirs and ours did to (id, a, b), and the columns that both branches have after merging both ways.
+MOVES = {
+    "both": (["b FIRST"], ["a FIRST"], ["b", "id", "a"]),
+    "both, alike": (["b FIRST"], ["b FIRST"], ["b", "id", "a"]),
+    "theirs alone": (["b FIRST"], [], ["b", "id", "a"]),
+    "ours alone": (["id COMMENT 'key'"], ["a FIRST"], ["a", "id", "b"]),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("added", [False, True])
+def test_columns_that_both_moved_stand_as_theirs_has_them_and_branches_converge(lake, name, added):
+    theirs, ours, expected = MOVES[name]
+    told(lake, "CREATE TABLE d.t (id INT, a INT, b STRING)", "CREATE BRANCH dev")
+    told(lake, *(f"ALTER TABLE d.t@dev ALTER COLUMN {move}" for move in theirs))
+    told(lake, *(f"ALTER TABLE d.t ALTER COLUMN {move}" for move in ours))
+    if added:  # it stays behind the column that it follows
+        told(lake, "ALTER TABLE d.t ADD COLUMN n INT AFTER a")
+        expected = [label for known in expected for label in ((known, "n") if known == "a" else (known,))]
+    assert lake.merge("dev").up_to_date == (name == "both, alike")
+    lake.on("dev").merge("main")
+    assert labels(lake, "d.t") == labels(lake.on("dev"), "d.t") == expected
+    assert told(lake, "DIFF main dev") == []
+    assert lake.merge("dev").up_to_date

@@ -157,3 +157,25 @@ def test_one_table_is_resolved_and_another_is_not(people):
     assert [conflict.object for conflict in caught.value.conflicts] == ["d.u"]
     told(people, "MERGE BRANCH dev RESOLVE TABLE d.t USING OURS RESOLVE TABLE d.u USING THEIRS")
     assert (rows(people, "d.t"), rows(people, "d.u")) == ([(1, 1), (2, 2)], [(None,)])
+
+
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_rows_of_a_keyed_table_are_held_against_a_constraint_of_theirs_that_wrote_none(lake, side):
+    told(lake, "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1, 1)", "CREATE BRANCH dev")
+    told(lake, THEIRS_REQUIRES, "INSERT INTO d.t VALUES (2, NULL)")
+    (found,) = lake.conflicts("dev")
+    assert (found.rule, found.ours, found.theirs) == ("A6.3", "1 row without 'v' (id = 2)", "NOT NULL")
+    lake.merge("dev", resolve=side)
+    assert (rows(lake, "d.t"), nullable(lake, "v")) == ([(1, 1), (2, None)], True)
+
+
+@pytest.mark.parametrize(
+    ("side", "left", "relaxed"), [("OURS", [(1, 1)], False), ("THEIRS", [(1, 1), (2, None)], True)]
+)
+def test_rows_that_a_revert_brings_back_are_held_against_a_constraint(lake, side, left, relaxed):
+    told(lake, "CREATE TABLE d.t (id INT, v INT)", "INSERT INTO d.t VALUES (1, 1), (2, NULL)")
+    told(lake, "DELETE FROM d.t WHERE id = 2", OURS_REQUIRES)
+    with pytest.raises(MergeConflict, match="RESOLVE USING OURS or THEIRS"):
+        lake.sql("REVERT 4")
+    told(lake, f"REVERT 4 RESOLVE USING {side}")
+    assert (rows(lake, "d.t"), nullable(lake, "v")) == (left, relaxed)

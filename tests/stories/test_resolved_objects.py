@@ -66,12 +66,75 @@ def test_a_resolved_merge_is_a_commit_and_never_asks_again(case, side):
     before = lake.version
     with pytest.raises(MergeConflict, match="RESOLVE USING OURS or THEIRS takes one side"):
         lake.sql("MERGE BRANCH dev")
-    assert {row.status for row in lake.sql(f"MERGE BRANCH dev RESOLVE USING {side}")} == {f"version {before + 1}"}
+    done = lake.sql(f"MERGE BRANCH dev RESOLVE USING {side}").collect()
+    assert {row.status for row in done} == {f"version {before + 1}"}
+    assert all(row.change for row in done)
     assert (lake.databases(), lake.tables()) == after[side]
     assert len(lake.log(limit=1)[0].parents) == 2
     assert [row.status for row in lake.sql("MERGE BRANCH dev")] == ["up to date"]
     told(lake, "MERGE BRANCH main TO dev")
     assert (lake.on("dev").databases(), lake.on("dev").tables()) == after[side]
+
+
+# What theirs and ours did, and what a merge says that kept all of ours.
+KEPT = {
+    "a field of a struct that ours dropped": (
+        ["ALTER TABLE d.s@dev ADD COLUMN s.y INT"],
+        ["ALTER TABLE d.s DROP COLUMN s"],
+        ("d.s", "kept ours"),
+    ),
+    "a column that ours dropped": (
+        ["ALTER TABLE d.s@dev ALTER COLUMN v TYPE BIGINT"],
+        ["ALTER TABLE d.s DROP COLUMN v"],
+        ("d.s", "kept ours"),
+    ),
+    "a type, resolved": (
+        ["ALTER TABLE d.s@dev ALTER COLUMN v TYPE SMALLINT"],
+        ["ALTER TABLE d.s ALTER COLUMN v TYPE BIGINT"],
+        ("d.s", "kept ours"),
+    ),
+    "a database that ours dropped, resolved": (
+        ["ALTER DATABASE e@dev RENAME TO f"],
+        ["DROP DATABASE e"],
+        ("", "kept ours"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_merge_that_keeps_ours_says_so(lake, name):
+    theirs, ours, expected = KEPT[name]
+    told(lake, "CREATE DATABASE e", "CREATE TABLE d.s (id INT, v TINYINT, s STRUCT<x:INT>)", "CREATE BRANCH dev")
+    told(lake, *theirs, *ours)
+    before = lake.version
+    preview = lake.merge("dev", resolve="ours", dry_run=True).result().collect()
+    done = lake.merge("dev", resolve="ours").result().collect()
+    assert [(row.object, row.change) for row in preview] == [(row.object, row.change) for row in done] == [expected]
+    assert lake.version == before + 1
+    assert lake.merge("dev").up_to_date
+
+
+@pytest.mark.parametrize("how", ["REVERT 3 RESOLVE USING THEIRS", "REVERT 3 RESOLVE USING OURS"])
+def test_a_revert_that_changes_nothing_is_no_commit(lake, how):
+    told(lake, "CREATE TABLE d.t (a INT)", "ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT")
+    told(lake, "INSERT INTO d.t VALUES (5000000000)")
+    before = lake.version
+    assert [row.status for row in lake.sql(how)] == ["up to date"]
+    assert lake.version == before
+
+
+def test_a_revert_of_an_update_that_was_overwritten_is_no_commit(lake):
+    told(lake, "CREATE TABLE d.t (id INT, a INT)", "INSERT INTO d.t VALUES (1, 1)", "UPDATE d.t SET a = 2")
+    told(lake, "UPDATE d.t SET a = 3")
+    before = lake.version
+    assert [row.status for row in lake.sql("REVERT 4 RESOLVE USING OURS")] == ["up to date"]
+    assert (rows(lake, "d.t"), lake.version) == ([(1, 3)], before)
+
+
+def test_a_pick_that_keeps_ours_says_so(lake):
+    told(lake, "CREATE TABLE d.t (id INT, v INT)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN v TYPE BIGINT", "ALTER TABLE d.t DROP COLUMN v")
+    assert [row.change for row in lake.sql("CHERRY PICK dev@3")] == ["kept ours"]
 
 
 def test_rows_come_with_the_table_that_a_resolution_revives(lake):

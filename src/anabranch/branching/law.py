@@ -36,6 +36,8 @@ _APPEND_TABLES = r"""
 | compaction | A8 | - | - | - | - | -* | -* | -* | -* | -* |
 """
 
+ABSENT = "absent"
+"""The rule of picks and reverts of what ours does not have."""
 RULES: Mapping[str, str] = MappingProxyType(
     {
         "A0": "where both set a property theirs' value stands; both unset the same one: conflict",
@@ -53,10 +55,10 @@ RULES: Mapping[str, str] = MappingProxyType(
         "same property": "both unset the same property",
         "insert": "theirs deleted or updated rows of a table into which ours inserted",
         "drop": "ours dropped what theirs changed",
-        "absent": "this branch does not have what the commit changed: it never had it, or has it no more",
+        ABSENT: "this branch does not have what the commit changed: it never had it, or has it no more",
         "database": "a table needs a database, and one side dropped it",
         "names": "names are unique in their parent, and case does not count: rename one of them first",
-        "incompatible": "the two types have no common one",
+        "incompatible": "neither of the two types holds the other's values",
         "alias": "an earlier merge made one column of two that one side still has: drop one of them first",
         "engine": "what the records of a keyed table mean cannot change under them: set the options back on one side",
         "empty": "together the two sides dropped everything",

@@ -4,15 +4,17 @@
 2. Columns are paired by identity. One that a base has and a head lacks was dropped there, and is dropped.
 3. Columns that both sides added under one label are paired too: theirs' physical name becomes an alias of ours'.
 4. Paired columns merge attribute by attribute: theirs' value where theirs changed it; types only widen (A6.1).
-5. Ours' order stands, with theirs' new columns after the ones they follow; theirs' if only theirs moved columns.
-6. Labels and physical names must be unique, and key and partition columns there (A7).
+5. The order is an attribute, too: theirs' if theirs moved columns, else ours'. What the other side alone has comes
+   after the column that it follows there.
+6. Labels and physical names must be unique, and key and partition columns there (A7). Where labels are not, theirs'
+   gets another one, under which rows can still be read and shown.
 
 A column inside structs is found by a path of physical names, joined by STEP, which no name can hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -30,6 +32,9 @@ UNNUMBERED = 0
 Members = tuple[Column, ...]
 """A table's columns, or a struct's fields in the shape of columns."""
 
+Pairs = Mapping[str, tuple[Column, Column]]
+"""The physical name of a merged column -> the column as ours and as theirs has it."""
+
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -37,13 +42,15 @@ _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 class SchemaMerge:
     """With conflicts the schema is only a preview. `changed`: it differs from ours. `new_aliases`: the physical path of
     a column on theirs -> that of the column of ours with which it was unified; later merges want all of them back.
-    `set_aside`: theirs changed something that the schema does not show, because ours dropped it, or by a resolution."""
+    `set_aside`: theirs changed something that the schema does not show, because ours dropped it, or by a resolution.
+    `apart`: columns whose types conflict; the schema has them as ours does."""
 
     schema: Schema
     conflicts: tuple[ConflictRecord, ...] = ()
     changed: bool = False
     new_aliases: Mapping[str, str] = field(default_factory=dict)
     set_aside: bool = False
+    apart: Pairs = field(default_factory=dict)
 
 
 def merge_schemas(
@@ -73,7 +80,7 @@ def merge_schemas(
     schema = Schema(UNNUMBERED, columns, key, partition)
     schema = next((side for side in (ours, theirs) if alike(side, schema)), schema)
     changed = not alike(schema, ours)
-    return SchemaMerge(schema, tuple(merge.conflicts), changed, merge.new_aliases, merge.set_aside)
+    return SchemaMerge(schema, tuple(merge.conflicts), changed, merge.new_aliases, merge.set_aside, merge.apart)
 
 
 def newly_required(merged: Schema, written: Schema) -> list[Column]:
@@ -107,21 +114,22 @@ def unreadable(merged: Schema, written: Schema) -> list[Column]:
     A resolution or a RESTORE that undid a widening can make such columns; rows of that schema must not be merged then.
     """
     pairs = [(column, written.stored_as(column)) for column in merged.columns]
-    return [column for column, stored in pairs if stored is not None and not _holds(column.type, stored.type)]
+    return [column for column, stored in pairs if stored is not None and not holds(column.type, stored.type)]
 
 
 def _may_lack(column: Column, stored: Column | None) -> bool:
     return column.initial_default is None if stored is None else stored.nullable
 
 
-def _holds(new: DataType, old: DataType) -> bool:
+def holds(new: DataType, old: DataType) -> bool:
+    """Whether files that have the old type can be read as the new one; a struct may have fewer fields, or more."""
     if isinstance(new, Struct) and isinstance(old, Struct):
         pairs = [(column, _stored(column, _members(old))) for column in _members(new)]
-        return all(stored is None or _holds(column.type, stored.type) for column, stored in pairs)
+        return all(stored is None or holds(column.type, stored.type) for column, stored in pairs)
     if isinstance(new, types.Array) and isinstance(old, types.Array):
-        return _holds(new.element, old.element)
+        return holds(new.element, old.element)
     if isinstance(new, types.Map) and isinstance(old, types.Map):
-        return _holds(new.key, old.key) and _holds(new.value, old.value)
+        return holds(new.key, old.key) and holds(new.value, old.value)
     return types.widens(old, new)
 
 
@@ -159,6 +167,7 @@ class _Merge:
     conflicts: list[ConflictRecord] = field(default_factory=list)
     new_aliases: dict[str, str] = field(default_factory=dict)
     set_aside: bool = False
+    apart: dict[str, tuple[Column, Column]] = field(default_factory=dict)
 
     def refuse(self, rule: str, ours: object, theirs: object, base: object, path: tuple[str, ...]) -> None:
         column = ".".join(path) or None
@@ -183,8 +192,10 @@ class _Merge:
         merged: dict[str, Column] = {}
         for key, column in {**other, **mine}.items():
             if key in mine and key in other:
-                versions = [base[key] for base in old if key in base]
+                versions, before = [base[key] for base in old if key in base], len(self.conflicts)
                 merged[key] = self._column(versions, mine[key], other[key], scope, unified=key in unified.values())
+                if not scope.labels and any(found.rule == "incompatible" for found in self.conflicts[before:]):
+                    self.apart[merged[key].physical] = (mine[key], other[key])
             elif key not in known:
                 merged[key] = column
         for key in (known & other.keys()) - mine.keys():
@@ -194,7 +205,7 @@ class _Merge:
             return ours
         if not split:  # which already says what is wrong with these names
             self._check_names(merged, mine, scope)
-        return tuple(merged[key] for key in _ordered(old, mine, other, merged))
+        return _told_apart([merged[key] for key in _ordered(old, mine, other, merged)], ours)
 
     def _identities(
         self, bases: Sequence[Members], ours: Members, theirs: Members, scope: _Scope
@@ -291,11 +302,16 @@ class _Merge:
         # The wider type holds the values of both sides, so it is the resolution whichever side is chosen.
         return theirs if self.resolve == "theirs" and not wider else ours
 
-    def _check_names(self, merged: Mapping[str, Column], mine: Collection[str], scope: _Scope) -> None:
-        """Ours' columns claim their names first."""
+    def _check_names(self, merged: Mapping[str, Column], mine: Mapping[str, Column], scope: _Scope) -> None:
+        """Columns under the labels that ours has for them claim these first."""
         labels: dict[str, Column] = {}
         physical: dict[str, Column] = {}
-        for _, column in sorted(merged.items(), key=lambda item: item[0] not in mine):
+
+        def claim(item: tuple[str, Column]) -> int:
+            key, column = item
+            return 2 if key not in mine else int(fold(mine[key].label) != fold(column.label))
+
+        for _, column in sorted(merged.items(), key=claim):
             path = (*scope.labels, column.label)
             first = labels.setdefault(fold(column.label), column)
             if first is column:
@@ -337,8 +353,8 @@ def _ordered(
     theirs: Mapping[str, Column],
     kept: Mapping[str, Column],
 ) -> list[str]:
-    """The kept ones of both sides. If only theirs moved some, theirs' order stands, else ours'; what the other side
-    alone has comes after the one that it follows there: first if it follows none, last if that one is gone."""
+    """The kept ones of both sides. If theirs moved some, theirs' order stands, else ours'; what the other side alone
+    has comes after the one that it follows there: first if it follows none, last if that one is gone."""
     shared = ours.keys() & theirs.keys() & kept.keys()
 
     def moved(side: Mapping[str, Column]) -> bool:
@@ -347,7 +363,7 @@ def _ordered(
             for base in bases
         )
 
-    lead, follow = (theirs, ours) if moved(theirs) and not moved(ours) else (ours, theirs)
+    lead, follow = (theirs, ours) if moved(theirs) else (ours, theirs)
     placed = [key for key in lead if key in kept]
     before: str | None = None
     for key in follow:
@@ -356,6 +372,27 @@ def _ordered(
             placed.insert(at, key)
         before = key
     return placed
+
+
+def _told_apart(columns: Sequence[Column], ours: Members) -> Members:
+    """With distinct labels: of two that have one (which is a conflict), that which ours has it for keeps it."""
+    taken = {fold(column.label) for column in columns}
+    if len(taken) == len(columns):
+        return tuple(columns)
+    mine = {(name, fold(column.label)) for column in ours for name in _names(column)}
+
+    def is_theirs(place: int) -> bool:
+        return not any((name, fold(columns[place].label)) in mine for name in _names(columns[place]))
+
+    labels: dict[int, str] = {}
+    for place in sorted(range(len(columns)), key=is_theirs):
+        label = columns[place].label
+        if fold(label) in map(fold, labels.values()):
+            while fold(label) in taken:
+                label = f"{label} (theirs)"
+            taken.add(fold(label))
+        labels[place] = label
+    return tuple(replace(column, label=labels[place]) for place, column in enumerate(columns))
 
 
 def _classes(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:

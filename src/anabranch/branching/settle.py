@@ -4,11 +4,16 @@ A side whose row equals the base did not change it; where there are several base
 two real changes conflict unless they are equal; under `cell` they combine where no column was changed on both sides to
 different values. A change against a loss conflicts. What still conflicts goes to the side that the user chose, if one
 was chosen, or to a row that the user gave.
+
+A column that the sides have in types of which neither holds the other's values is *apart*: each side's is compared with
+the base in its own type. No row can have both values, so rows with such columns never combine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -69,6 +74,20 @@ class Bases:
         return pa.table(agreed)
 
 
+@dataclass(frozen=True)
+class Apart:
+    """A column of the contest's rows that each side has in a type of its own, and where each has changed it."""
+
+    base: pa.Array
+    ours: pa.Array
+    theirs: pa.Array
+    moved_here: np.ndarray
+    moved_there: np.ndarray
+
+
+_NOTHING_APART: Mapping[str, Apart] = MappingProxyType({})
+
+
 def chosen(contest: Contest, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     """The versions that die when one side takes every row, without looking at values."""
     nothing = np.empty(0, np.int64)
@@ -83,9 +102,10 @@ def settle(
     theirs: pa.Table,
     detect: Detect,
     choice: np.ndarray,
+    apart: Mapping[str, Apart] = _NOTHING_APART,
 ) -> Settled:
-    """The tables hold the contest's rows in order, NULL where a row is gone. `choice`, for every row: '', a side or
-    GIVEN."""
+    """The tables hold the contest's rows in order, NULL where a row is gone, without the columns that are `apart`.
+    `choice`, for every row: '', a side or GIVEN."""
     names = ours.column_names
     here, there = contest.ours >= 0, contest.theirs >= 0
     changed_here = np.zeros(len(contest), bool)
@@ -96,18 +116,23 @@ def settle(
     for name in names:
         mine, other = _array(ours, name), _array(theirs, name)
         moved_here, moved_there = bases.unequal(name, mine), bases.unequal(name, other)
-        apart = unequal(mine, other)
+        unlike = unequal(mine, other)
         changed_here |= moved_here
         changed_there |= moved_there
-        differ |= apart
-        cell_clash = moved_here & moved_there & apart
+        differ |= unlike
+        cell_clash = moved_here & moved_there & unlike
         clash |= cell_clash
         cells.append(cell_clash)
         combined.append(pc.if_else(pa.array(moved_there), other, mine))
+    for column in apart.values():
+        changed_here |= column.moved_here
+        changed_there |= column.moved_there
+        differ |= column.moved_here | column.moved_there
+        cells.append(column.moved_here & column.moved_there)
 
     both = here & there
     against_loss = (here & ~there & changed_here) | (there & ~here & changed_there)
-    fights = both & changed_here & changed_there & (clash if detect == "cell" else differ)
+    fights = both & changed_here & changed_there & (clash if detect == "cell" and not apart else differ)
     conflict = against_loss | fights
     open_ = conflict & (choice == "")
     ours_wins = (conflict & (choice == "ours")) | (both & ~conflict & ~changed_there)
@@ -120,7 +145,8 @@ def settle(
     theirs_dies = there & (ours_wins | given | merges | (lost_unchanged & ~here))
     places = np.flatnonzero(merges)
     rows = pa.table(combined, names=names).take(pa.array(places))
-    records = _records(table, contest, np.flatnonzero(open_), (bases.shown(), ours, theirs), cells, detect)
+    shown = _shown((bases.shown(), ours, theirs), apart)
+    records = _records(table, contest, np.flatnonzero(open_), shown, cells, detect)
     changed_there |= ~there
     news = bool(changed_there.any())
     return Settled(
@@ -141,6 +167,18 @@ def same_rows(one: pa.Table, other: pa.Table) -> np.ndarray:
     return ~differ
 
 
+def _shown(
+    sides: tuple[pa.Table, pa.Table, pa.Table], apart: Mapping[str, Apart]
+) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Base, ours and theirs with the columns that are apart, each as the side has it."""
+    if not apart:
+        return sides
+    base, ours, theirs = ({name: side.column(name) for name in side.column_names} for side in sides)
+    for name, column in apart.items():
+        base[name], ours[name], theirs[name] = column.base, column.ours, column.theirs
+    return pa.table(base), pa.table(ours), pa.table(theirs)
+
+
 def _records(
     table: str,
     contest: Contest,
@@ -158,7 +196,7 @@ def _records(
     def record(at: int) -> ConflictRecord:
         rule = "update/update" if here[at] and there[at] else "delete/update" if here[at] else "update/delete"
         if detect == "cell" and here[at] and there[at]:
-            rule = f"update/update of {', '.join(names[clashes[at]])}"
+            rule = f"update/update of {', '.join(names[clashes[at]])}" if clashes[at].any() else rule
         base, mine, other = (rows[at] for rows in shown)
         ours, theirs = mine if here[at] else "deleted", other if there[at] else "deleted"
         return ConflictRecord(table, "row", rule, ours, theirs, base, int(contest.base[places[at]]))

@@ -122,18 +122,20 @@ def next_steps(
     passing: str | None,
     into: str,
     detect: str | None = None,
+    settling: Sequence[str] = ("ours", "theirs"),
+    way_out: str = "",
 ) -> list[str]:
     """`typed`: how a command begins. `detect`: what was compared, if it was said; `passing`: another one under which
-    nothing would conflict."""
+    nothing would conflict. `settling`: the sides that can be taken; where there is none, `way_out` says what to do."""
     plain = f"  {typed} {verb} {quote(theirs)}"
     again = f"{plain} --detect {detect}" if detect else plain
     if any(conflict.rule == _NAMES for conflict in conflicts):
         return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
-    said = "Nothing was changed. Next, one of:"
+    if not settling and passing is None:
+        return [f"Nothing was changed. {way_out}", again]
+    first = "Next, one of:"
     if verb == "cherry-pick" and any(conflict.rule == _ABSENT for conflict in conflicts):
-        said = (
-            f"Nothing was changed. {into} lacks what {theirs} changed: pick the commit that made it first, or one of:"
-        )
+        first = f"{into} lacks what {theirs} changed: pick the commit that made it first, or one of:"
     steps = []
     if passing is not None:
         steps.append([f"{plain} --detect {passing}", f"compare by {passing}: this passes"])
@@ -141,14 +143,14 @@ def next_steps(
         steps.append([f"  {typed} conflicts {quote(theirs)} --detect row", "see the rows that both changed"])
     rows = all(conflict.kind in _KINDS_OF_ROWS for conflict in conflicts)
     what = "where both changed a row" if rows else "where both changed the same"
-    steps.append([f"{again} --resolve ours", f"keep {into} {what}"])
-    steps.append([f"{again} --resolve theirs", f"take {theirs} {what}"])
+    taking = {"ours": f"keep {into} {what}", "theirs": f"take {theirs} {what}"}
+    steps += [[f"{again} --resolve {side}", what] for side, what in taking.items() if side in settling]
     tables = sorted({conflict.object for conflict in conflicts if "." in conflict.object})
     if verb == "merge" and len(tables) > 1:
-        said = " ".join(f"--resolve-table {quote(table)}=theirs" for table in tables[:2])
-        steps.append([f"{again} {said}", "table by table"])
+        each = " ".join(f"--resolve-table {quote(table)}=theirs" for table in tables[:2])
+        steps.append([f"{again} {each}", "table by table"])
     if verb == "merge" and any(isinstance(conflict.row, int) for conflict in conflicts):
         steps.append([f"{again} --resolutions FILE", "row by row (see merge --help)"])
     if verb == "merge" and tables:
         steps.append([f"  {typed} diff {quote(into)} {quote(theirs)} --table {quote(tables[0])}", "look at the rows"])
-    return [said, *aligned(steps)]
+    return [f"Nothing was changed. {first}", *aligned(steps)]

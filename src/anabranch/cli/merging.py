@@ -73,7 +73,9 @@ class Meeting:
 
     def _next(self, settings: Settings, conflict: MergeConflict, detect: str | None) -> list[str]:
         typed = settings.typed(self.into)
-        return next_steps(typed, self.verb, self.theirs, conflict.conflicts, conflict.passing, self.into, detect)
+        found = conflict.conflicts, conflict.passing
+        way_out = conflict.settling, conflict.way_out
+        return next_steps(typed, self.verb, self.theirs, *found, self.into, detect, *way_out)
 
     def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
         changes = [] if report.up_to_date else [row.asDict() for row in report.result()]

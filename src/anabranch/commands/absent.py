@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from anabranch.branching.law import ABSENT
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.session import Session
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position
 from anabranch.model.part import POSITION_BITS
 
-ABSENT = "absent"
 _DELETED, _NOT_THERE = "deleted", "not there"
 
 

@@ -18,6 +18,7 @@ from anabranch.branching.rows import ids_of, origins_of
 from anabranch.branching.settle import Bases, Settled, chosen, settle
 from anabranch.branching.versions import changed_by
 from anabranch.commands.merge_plan import TableMerge
+from anabranch.commands.own_types import Versions, pairs_apart, read_apart, without
 from anabranch.commands.resolutions import Resolution
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS
@@ -91,10 +92,8 @@ class Contests:
             ours_dies, theirs_dies = chosen(contest, merger.choice or "theirs")
             ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
         else:
-            states = [merger.state(base) for base in merger.at.bases]
-            rows = [merger.rows_of(schema, state, ids) for state, ids in zip(states, dispute.versions, strict=True)]
-            lacking = np.any([ids < 0 for ids in dispute.versions], axis=0)
-            done = self._by_values(contest, dispute.origins, Bases(tuple(rows), lacking))
+            versions = tuple(zip(map(merger.state, merger.at.bases), dispute.versions, strict=True))
+            done = self._by_values(contest, dispute.origins, versions)
             ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
             same = dispute.origins[~done.changed_there]
         heads = [(merger.mine.head, contest.ours, ours_dies), (merger.other.head, contest.theirs, theirs_dies)]
@@ -102,7 +101,7 @@ class Contests:
             self.replay.kill_ids("update", dies)
             stays = (ids >= 0) & ~np.isin(ids, dies)
             lost = stays & ~left_standing(merger.mine.head, self.replay, ids)
-            if lost.any():
+            if lost.any() and not self.made.conflicts:
                 self.made.add(merger.rows_of(schema, head, ids[lost]), dispute.origins[lost])
         return same
 
@@ -112,20 +111,28 @@ class Contests:
 
     # --- values -------------------------------------------------------------------------------------------------------
 
-    def _by_values(self, contest: Contest, origins: np.ndarray, bases: Bases | None = None) -> Settled:
-        """The rows that come of it are kept for the commit, as versions of their origins. `bases` None: the contest's
-        own base rows."""
+    def _by_values(self, contest: Contest, origins: np.ndarray, bases: Versions = ()) -> Settled:
+        """The rows that come of it are kept for the commit, as versions of their origins. Without `bases`: the
+        contest's own base rows."""
         merger, made, schema = self.merger, self.made, self.made.schema
         assert schema is not None
+        heads = (merger.mine.head, contest.ours), (merger.other.head, contest.theirs)
+        befores = bases or ((merger.base_state, contest.base),)
+        pairs = pairs_apart(merger, made, (*heads, *befores))
+        apart = read_apart(merger, schema, pairs, contest, befores)
+        schema = without(schema, pairs)
         ours = merger.rows_of(schema, merger.mine.head, contest.ours)
         theirs = merger.rows_of(schema, merger.other.head, contest.theirs)
-        if bases is None:
-            versions = (merger.mine.head, contest.ours, ours), (merger.other.head, contest.theirs, theirs)
-            bases = Bases((merger.rows_of(schema, merger.base_state, contest.base, versions),))
+        if bases:
+            lacking = np.any([ids < 0 for _, ids in bases], axis=0)
+            known = Bases(tuple(merger.rows_of(schema, state, ids) for state, ids in bases), lacking)
+        else:
+            versions = (*heads[0], ours), (*heads[1], theirs)
+            known = Bases((merger.rows_of(schema, merger.base_state, contest.base, versions),))
         choice = np.full(len(contest), merger.choice or "")
         if self.resolution is not None:
             choice = self.resolution.choices(contest, ours, theirs, merger.choice or "")
-        done = settle(merger.name, contest, bases, ours, theirs, merger.detect, choice)
+        done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart)
         made.news |= done.news
         made.conflicts += done.conflicts
         self._reject(contest.base[done.conflicting & (choice == "ours")])

@@ -1,7 +1,7 @@
 """A keyed table in a merge: what `table_merge` does for append tables, by the keyed law.
 
-Keys are compared, whatever `detect` says. What the records of a table mean must not change under them, so engines that
-do not go together conflict before rows are looked at.
+Keys are compared, whatever `detect` says. What the records of a table mean must not change under them, so engines and
+keys that do not go together conflict before rows are looked at; beside any other conflict of columns keys are compared.
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, wi
 from anabranch.commands.keyed_merge import Decided, KeyedMerge, Required, as_replay
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.not_null import rows_without
+from anabranch.commands.own_types import in_one_column, in_one_type, theirs_beside
 from anabranch.commands.resolutions import rows_of
 from anabranch.engines import engine_spec
+from anabranch.errors import AnabranchError
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part, bounds_of
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
+
+
+_MEANING = ("engine", "A7")
+"""Rules of conflicts in which it is open what a record means."""
 
 
 def check_engine(merger: TableMerger, made: TableMerge) -> None:
@@ -45,17 +51,22 @@ def check_engine(merger: TableMerger, made: TableMerge) -> None:
 def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     assert made.schema is not None
     assert made.record is not None
+    assert merger.ours is not None
     bases = [merger.state(base) for base in merger.at.bases]
     merge = KeyedMerge(merger.session, merger.id, merger.name, bases, merger.mine, merger.other)
     made.news |= merge.news or bool(made.conflicts)
-    if not merge.news or made.conflicts:
+    # Without theirs' flushes only a schema that ours' own rows may not fit is a question.
+    fits = not merger.ours_moved or made.schema is merger.schema(merger.ours)
+    if (fits and not merge.news) or any(conflict.rule in _MEANING for conflict in made.conflicts):
         return
     made.deltas = merge.deltas()
     made.again = frozenset(merger.mine.head.parts)
     replay = as_replay(made.deltas)
     merger.name_aliases(made, replay)
     made.conflicts += merger.unreadable(made, replay)
-    if not made.conflicts:
+    if made.conflicts:
+        _report(merger, made, merge)
+    else:
         given = merger.wishes.rows.get(merger.id)
         rows = None if given is None else resolutions(merger.name, made.schema, rows_of(given, made.schema))
         required = _required(merger, made, replay)
@@ -67,6 +78,29 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     made.removed_rows = sum(merger.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
     merger.hide_schemas(made)
     merger.name_operations(made, {}, NO_ROWS)
+
+
+def _report(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> None:
+    """Columns are in conflict already: the keys that are, too, without the columns that cannot be read in one type."""
+    assert made.schema is not None
+    assert made.record is not None
+    states = (merger.mine.head, merger.other.head, *merge.bases)
+    written = merger.written({slot: part for state in states for slot, part in state.parts.items()})
+    beside = theirs_beside(made)
+    found = (in_one_type(column, merger.held_as(column), written.values()) for column in made.schema.columns)
+    columns = [column for column in found if column is not None]
+    schema = replace(made.schema, columns=(*columns, *beside.values()))
+    if any(schema.physical(name) is None for name in schema.primary_key):
+        return
+    try:
+        spec = engine_spec(schema, made.record.properties)
+    except AnabranchError:
+        return  # an option speaks of a column that cannot be read
+    required = _required(merger, replace(made, schema=schema), as_replay(made.deltas))
+    done = merge.decide(schema, spec, merger.choice, None, required)
+    made.conflicts += [in_one_column(conflict, beside) for conflict in done.conflicts]
+    if merger.choice is None:
+        _settle_lacking(merger, made, done, required)
 
 
 def _required(merger: TableMerger, made: TableMerge, replay: Replay) -> Required:

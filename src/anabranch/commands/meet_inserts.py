@@ -19,10 +19,11 @@ from anabranch.branching.row_merge import Contest, Replay
 from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.branching.settle import GIVEN
 from anabranch.commands.merge_plan import TableMerge
+from anabranch.commands.own_types import pairs_apart, theirs_beside
 from anabranch.commands.replay_inserts import replay_on, under
 from anabranch.commands.resolutions import Resolution
 from anabranch.commands.statements import Statement, spoken
-from anabranch.errors import ExpressionError, NeedsSpark
+from anabranch.errors import DataError, ExpressionError, NeedsSpark
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
@@ -90,10 +91,12 @@ class Inserts:
         """Theirs wins: its statements are run on ours' new rows, too."""
         ids = self._all()
         ids = ids[~np.isin(ids, spared) & left_standing(self.head, self.replay, ids)]  # others theirs overwrote
+        if pairs_apart(self.merger, self.made, [(self.head, ids)]):
+            return  # theirs' types do not hold these rows, which is a conflict by itself
         rows = self.merger.rows_of(self.physical, self.head, ids)
         try:
             done = replay_on(rows, self.physical, statements)
-        except ExpressionError as error:
+        except (DataError, ExpressionError) as error:
             words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
             self.made.conflicts.append(ConflictRecord(self.merger.name, "rows", "insert", *words))
             return
@@ -125,10 +128,18 @@ class Inserts:
         if statement.operation == "update":
             try:
                 done = replay_on(self.merger.rows_of(self.physical, self.head, ids), self.physical, [statement])
-                return under(done.rows, self.made.schema).to_pylist()
-            except ExpressionError:
+                return self._as_theirs(done.rows).to_pylist()
+            except (DataError, ExpressionError):
                 pass
         return [_told(statement)] * len(ids)
+
+    def _as_theirs(self, rows: pa.Table) -> pa.Table:
+        """Rows by physical names, with theirs' own column where both sides added one in types that conflict."""
+        schema = self.made.schema
+        assert schema is not None
+        others = theirs_beside(self.made)
+        columns = [replace(others.get(column.label, column), label=column.label) for column in schema.columns]
+        return under(rows, replace(schema, columns=tuple(columns)))
 
     def _counts(self, changed: np.ndarray) -> bool:
         """A statement counts only if one of its rows stays changed, and under row and cell shows it."""

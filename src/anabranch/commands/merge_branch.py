@@ -14,9 +14,11 @@ from typing import Any
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import canonical, merge_bases
 from anabranch.branching.law import RULES
+from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
-from anabranch.commands.absent import ABSENT, told_of_absent
+from anabranch.branching.way_out import way_out
+from anabranch.commands.absent import told_of_absent
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
@@ -35,11 +37,8 @@ from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 
 _TRIES = 10
-_WITHOUT = (
-    "What this branch lacks comes with the commit that made it: pick that one first. RESOLVE USING THEIRS takes it as "
-    "this commit left it, OURS leaves it out."
-)
-_WITHOUT_BACK = "What this branch lacks need not be undone here: RESOLVE USING OURS leaves it out."
+_KEPT = "kept ours"
+"""What a merge did to an object in which theirs changed something, and nothing came of it."""
 
 
 @dataclass
@@ -57,7 +56,10 @@ class MergePlan:
 
     @property
     def is_empty(self) -> bool:
-        worth = any(not made.is_idle for made in self.tables.values())
+        """A REVERT must change something; a merge or a pick may be worth it for what it settles."""
+        worth = [made for made in self.tables.values() if not made.is_idle]
+        if self.tables and self.at.backwards:
+            worth = [made for made in worth if made.changes_something]
         return not (self.databases or worth or self.conflicts or self.settled)
 
 
@@ -83,8 +85,9 @@ class MergeReport:
         rows: list[list[Any]] = [[d.name, ", ".join(what), 0, 0, status] for d, what in self.plan.databases]
         for table_id, made in self.plan.tables.items():
             what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
-            rows.append([self.plan.names.get(table_id, made.name), what, *made.counts(), status])
-        rows = rows or [["", "", 0, 0, status]]  # a conflict was settled, and nothing came of it
+            name = self.plan.names.get(table_id, made.name)
+            rows.append([name, what or _KEPT, *made.counts(), status])
+        rows = rows or [["", _KEPT, 0, 0, status]]  # a conflict of a database was settled
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
     def __str__(self) -> str:
@@ -318,29 +321,34 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
     if not plan.conflicts:
         return
     looser = _looser(session, plan, wishes)
+    settling = _settling(session, plan, wishes)
     shown = "\n".join(f"  {conflict}" for conflict in plan.conflicts[:10])
     more = f"\n  … and {len(plan.conflicts) - 10} more" if len(plan.conflicts) > 10 else ""
     meant = [f"\n  {rule}: {RULES[rule]}." for rule in sorted({c.rule for c in plan.conflicts} & RULES.keys())]
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
+    next_step = way_out(plan.conflicts, settling, wishes.resolve, backwards=plan.at.backwards)
     raise MergeConflict(
         f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
-        f"{shown}{more}{''.join(meant)}{hint}\n{_way_out(plan.conflicts, plan.at, wishes)}",
+        f"{shown}{more}{''.join(meant)}{hint}\n{next_step}",
         plan.conflicts,
         looser,
+        settling,
+        next_step,
     )
 
 
-def _way_out(conflicts: Sequence[ConflictRecord], at: Positions, wishes: Wishes) -> str:
-    if any(conflict.rule == "names" for conflict in conflicts):
-        return "Two things of one name cannot be merged: rename one first."
-    if any(conflict.rule == ABSENT for conflict in conflicts):
-        return _WITHOUT_BACK if at.backwards else _WITHOUT
-    if wishes.resolve is not None:
-        return f"RESOLVE USING {wishes.resolve.upper()} does not settle this: change one of the branches first."
-    if all(conflict.rule.endswith("insert") for conflict in conflicts):
-        return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
-    return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
+def _settling(session: Session, plan: MergePlan, wishes: Wishes) -> tuple[Choice, ...]:
+    """The sides for which RESOLVE would let the merge pass. Rows go to any side; what columns and engines ask for is
+    planned to be known."""
+    sides: tuple[Choice, ...] = ("ours", "theirs")
+    if any(conflict.rule == "names" for conflict in plan.conflicts):
+        return ()
+    others = tuple(side for side in sides if side != wishes.resolve)
+    if wishes.resolve is None and all(conflict.kind not in ("column", "properties") for conflict in plan.conflicts):
+        return others
+    asked = [(side, replace(wishes, resolve=side, rows={})) for side in others]
+    return tuple(side for side, wanted in asked if not plan_merge(session, plan.at, wanted).conflicts)
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
+from anabranch.branching.schema_merge import Pairs
 from anabranch.commands.resolutions import Given
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position
@@ -57,6 +58,9 @@ class TableMerge:
     before: TableRecord | None = None
     """As ours has it; None: it has not."""
     schema: Schema | None = None
+    """With conflicts of columns only a preview, under which rows are compared: ours' column where types conflict."""
+    apart: Pairs = field(default_factory=dict)
+    """Columns whose types conflict."""
     new_schema: bool = False
     deltas: list[TableDelta] = field(default_factory=list)
     partitions: list[PartitionRecord] = field(default_factory=list)
@@ -68,6 +72,8 @@ class TableMerge:
     """Rows were settled one by one."""
     news: bool = False
     """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
+    shows: bool = True
+    """Its rows are not the very versions that ours has, as far as that was asked."""
     combined: pa.Table | None = None
     origins: np.ndarray | None = None
     changed: frozenset[str] | None = frozenset()
@@ -88,6 +94,12 @@ class TableMerge:
         where a merge has news elsewhere, so that branches converge."""
         seen = (operation for operation, _ in self.operations if operation not in (*ROW_CLASSES, "restore", "column"))
         return not (self.conflicts or self.news or any(seen))
+
+    @property
+    def changes_something(self) -> bool:
+        """Whether ours is another table after it, or would be without conflicts."""
+        seen = any(operation not in (*ROW_CLASSES, "restore") for operation, _ in self.operations)
+        return bool(seen or self.conflicts or (self.operations and self.shows))
 
     @property
     def moves_in(self) -> bool:

@@ -139,7 +139,11 @@ class _Check:
     def _read(self, part: Part, dead: BitMap, path: Path, side: From, rule: str) -> Iterator[Lack]:
         ids = row_ids(part.slot, 0, part.rows)
         ids = np.delete(ids, np.asarray(dead.to_array(), np.int64)) if dead else ids
-        rows = self.merger.rows_of(Schema(0, (self.schema.column(path[0]),)), self._state(side), ids)
+        column = self.schema.column(path[0])
+        stored = self.merger.written({part.slot: part})[part.schema_id].stored_as(column)
+        if stored is not None and len(path) == 1:  # in its own type, which the merged one need not hold
+            column = replace(column, type=stored.type)
+        rows = self.merger.rows_of(Schema(0, (column,)), self._state(side), ids)
         lacking = ids[_lacking(rows, path)]
         if len(lacking):
             yield Lack(path, side, rule, len(lacking), lacking)
@@ -181,7 +185,7 @@ class _Check:
         none = np.empty(0, np.int64)
         ids = np.unique(np.concatenate([none, *(k.ids for k in lacks if k.side == "theirs" and k.ids is not None)]))
         places = np.unique(np.concatenate([none, *(k.ids for k in lacks if k.side == "both" and k.ids is not None)]))
-        origins = origins_of(ids, self.placed, self.merger.origins)
+        origins = origins_of(ids, {**self.head.parts, **self.placed}, self.merger.origins)
         made = self.made
         if len(places):
             assert made.combined is not None

@@ -75,7 +75,8 @@ class Resolution:
     def choices(self, contest: Contest, ours: pa.Table, theirs: pa.Table, otherwise: str) -> np.ndarray:
         """For every contested row the side whose version is what the user wants, or GIVEN; `otherwise` without a word.
 
-        `ours` and `theirs` hold the contest's versions in its order, a row of NULLs where one is gone.
+        `ours` and `theirs` hold the contest's versions in its order, a row of NULLs where one is gone. Versions that
+        lack a column, because the merged type does not hold it, are never what the user wants.
         """
         at = self.find(contest.base)
         told = at >= 0
@@ -85,7 +86,8 @@ class Resolution:
         wanted = self.rows.take(pa.array(at, mask=~told))
         made = np.where(told, GIVEN, otherwise).astype("<U6")
         for side, versions, ids in (("theirs", theirs, contest.theirs), ("ours", ours, contest.ours)):
-            alike = np.where(gone, ids < 0, (ids >= 0) & same_rows(wanted, versions))
+            same = versions.column_names == wanted.column_names and same_rows(wanted, versions)
+            alike = np.where(gone, ids < 0, (ids >= 0) & same)
             made[told & alike] = side
         return made
 

@@ -16,7 +16,7 @@ import numpy as np
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowMerge, merge_rows
-from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of, visible
+from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, shows_others, side_of, visible
 from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import scope_json
@@ -29,6 +29,7 @@ from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import TableMerge, Wishes
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.not_null import require
+from anabranch.commands.own_types import unreadable_type
 from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
 from anabranch.commands.statements import BROUGHT, Statements
@@ -36,7 +37,7 @@ from anabranch.commands.table_sides import TableSides
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Segment
 from anabranch.model.part import Part
-from anabranch.model.records import PartitionRecord
+from anabranch.model.records import Operation, PartitionRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.options import option
 from anabranch.storage.row_ids import by_slot, united, without
@@ -188,7 +189,7 @@ class TableMerger(TableSides):
         aliases = self._known_aliases(ours, theirs)
         merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
         made.conflicts += merged.conflicts
-        made.schema, made.aliases = merged.schema, merged.new_aliases
+        made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
         made.news |= merged.changed or merged.set_aside
         if merged.changed:
             detail = {"aliases": dict(merged.new_aliases)} if merged.new_aliases else {}
@@ -197,6 +198,13 @@ class TableMerger(TableSides):
             made.new_schema = same is None
             made.schema = same or merged.schema
             made.record = replace(made.record, schema_id=made.schema.id)
+
+    def held_as(self, column: Column) -> tuple[Column, Column]:
+        """A merged column as ours and as theirs has it."""
+        assert self.ours is not None
+        assert self.theirs is not None
+        mine, other = (self.schema(record).stored_as(column) or column for record in (self.ours, self.theirs))
+        return mine, other
 
     @cached_property
     def _ours_is_base(self) -> bool:
@@ -253,6 +261,7 @@ class TableMerger(TableSides):
         self.name_aliases(made, replay)
         self._require(made, replay)
         made.deltas = replay.deltas()
+        made.shows = made.combined is not None or not self.at.backwards or shows_others(self.mine.head, made.deltas)
         removed = {slot for delta in made.deltas for slot in delta.removed}
         made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
         made.conflicts += self.unreadable(made, replay)
@@ -266,14 +275,17 @@ class TableMerger(TableSides):
         if made.new_schema and not made.is_empty:
             made.name_column_change()
         brought: list[Segment] | None = None
-        for delta in made.deltas:
+        causes: list[Operation] = [delta.cause for delta in made.deltas]
+        if not causes and (made.combined is not None or made.decided is not None):
+            causes.append("update")  # rows that the merge writes, and nothing else
+        for cause in causes:
             detail: dict[str, Any] = {}
-            if delta.cause == "overwrite" and self.other.scopes:
+            if cause == "overwrite" and self.other.scopes:
                 detail["scope"] = {"each": [scope_json(scope) for scope in self.other.scopes]}
-            if delta.cause in ("delete", "update"):  # the first of them names the statements of both
+            if cause in ("delete", "update"):  # the first of them names the statements of both
                 detail[BROUGHT] = [] if brought is not None else self._brought(changed, rejected)
                 brought = detail[BROUGHT]
-            made.operations.append((delta.cause, detail))
+            made.operations.append((cause, detail))
         if made.news and self.other.scopes and not any(operation == "overwrite" for operation, _ in made.operations):
             each = [scope_json(scope) for scope in self.other.scopes]
             made.operations.append(("overwrite", {"scope": {"each": each}}))
@@ -352,11 +364,11 @@ class TableMerger(TableSides):
         ours = self.schema(self.ours)
         schema, conflicts = require(self, made, replay, ours)
         made.conflicts += conflicts
-        if schema is not made.schema:
+        if schema is not made.schema and not made.conflicts:
             made.relax(schema, ours, self.schema(self.theirs))
 
     def unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-        """A type that a resolution or a RESTORE narrowed, and rows that were written with the wide one."""
+        """A type that a resolution or a RESTORE chose, and rows that it does not hold."""
         assert made.schema is not None
         assert self.ours is not None
         shown = [part for parts in replay.placed.values() for part in parts]
@@ -366,18 +378,18 @@ class TableMerger(TableSides):
         elif all(part.schema_id == made.schema.id for part in shown):
             return []
         dead = united([self.mine.head.dead, *replay.killed.values()])
-        ids = {part.schema_id for part in shown if len(dead.get(part.slot, ())) < part.rows}
-        told = {conflict.column for conflict in made.conflicts if conflict.kind == "column"}
-        found = {}
+        ids: dict[int, set[Choice]] = {}
+        for part in shown:
+            if len(dead.get(part.slot, ())) < part.rows:
+                ids.setdefault(part.schema_id, set()).add("ours" if part.slot in self.mine.head.parts else "theirs")
+        told = {conflict.column for conflict in made.conflicts if conflict.rule in ("A6.1", "incompatible")}
+        found: dict[str, ConflictRecord] = {}
         for id in sorted(ids):
             written = self.reads.schema(self.id, id)
             for column in unreadable_columns(made.schema, written):
-                if column.label in told:
-                    continue
-                stored = written.stored_as(column)
-                words = (str(column.type), str(stored.type) if stored else "")
-                record = ConflictRecord(self.name, "column", "A6.1", *words, column=column.label)
-                found[column.physical] = record
+                if column.label not in told and column.physical not in made.apart:
+                    record = unreadable_type(self.name, column, self.held_as(column), written, ids[id])
+                    found.setdefault(column.physical, record)
         return list(found.values())
 
     def hide_schemas(self, made: TableMerge) -> None:

@@ -51,6 +51,8 @@ def fetch(
     known: Sequence[Alike] = (),
 ) -> pa.Table:
     """The rows of these ids, in their order, under the given columns; NULLs where an id is negative."""
+    if not columns:
+        return pa.table({})
     readers = pa.cpu_count() if files.is_local else _REMOTE_READERS
     pieces = list(_pieces(parts, ids, readers))
 

@@ -104,6 +104,7 @@ _NAMES: dict[str, DataType] = {
     "timestamp_ntz": TIMESTAMP_NTZ,
 }
 _INTEGERS: dict[DataType, int] = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 19}  # decimal digits that hold them
+_MOST_DIGITS = 38
 
 
 _WORDS_OF_SQL = """
@@ -139,7 +140,7 @@ def widens(narrow: DataType, wide: DataType) -> bool:
         return narrow in (FLOAT, TINYINT, SMALLINT, INT)
     if isinstance(wide, Decimal):
         if narrow in _INTEGERS:
-            return wide.precision - wide.scale >= max(_INTEGERS[narrow], 10 if narrow != BIGINT else 20)
+            return wide.precision - wide.scale >= (20 if narrow == BIGINT else 10)
         if isinstance(narrow, Decimal):
             return wide.scale >= narrow.scale and wide.precision - wide.scale >= narrow.precision - narrow.scale
     if narrow == DATE and wide == TIMESTAMP_NTZ:
@@ -157,6 +158,28 @@ def _nested_widens(narrow: DataType, wide: DataType) -> bool:
             a.physical == b.physical and widens(a.type, b.type) for a, b in zip(narrow.fields, wide.fields, strict=True)
         )
     return False
+
+
+def common(one: DataType, other: DataType) -> DataType | None:
+    """The narrowest type that both may become without rewriting a file; None: there is none."""
+    if widens(one, other) or widens(other, one):
+        return other if widens(one, other) else one
+    if DOUBLE not in (one, other) and widens(one, DOUBLE) and widens(other, DOUBLE):
+        return DOUBLE  # float beside integers
+    scales = [_digits(type_) for type_ in (one, other)]
+    if None in scales:
+        return None
+    whole, scale = (max(digits) for digits in zip(*filter(None, scales), strict=True))
+    return Decimal(whole + scale, scale) if whole + scale <= _MOST_DIGITS else None
+
+
+def _digits(type_: DataType) -> tuple[int, int] | None:
+    """How many digits before and after the point a decimal needs to hold it."""
+    if isinstance(type_, Decimal):
+        return type_.precision - type_.scale, type_.scale
+    if type_ in _INTEGERS:
+        return (20 if type_ == BIGINT else 10), 0
+    return None
 
 
 def is_atomic(type_: DataType) -> bool:

@@ -1,0 +1,60 @@
+"""What a person can do about the conflicts of a merge that was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.branching.law import ABSENT
+from anabranch.branching.objects import Side
+from anabranch.errors import SqlError, UnsupportedType
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.types import DataType, common, parse_type
+
+_WITHOUT = (
+    "What this branch lacks comes with the commit that made it: pick that one first. RESOLVE USING THEIRS takes it as "
+    "this commit left it, OURS leaves it out."
+)
+_WITHOUT_BACK = "What this branch lacks need not be undone here: RESOLVE USING OURS leaves it out."
+
+
+def way_out(
+    conflicts: Sequence[ConflictRecord], settling: Sequence[Side], tried: Side | None, *, backwards: bool = False
+) -> str:
+    """`settling`: the sides that RESOLVE can still be given, for the merge to pass; `tried`: the one that it had.
+    `backwards`: it was a REVERT."""
+    if any(conflict.rule == "names" for conflict in conflicts):
+        return "Two things of one name cannot be merged: rename one first."
+    if any(conflict.rule == ABSENT for conflict in conflicts):
+        return _WITHOUT_BACK if backwards else _WITHOUT
+    failed = "No RESOLVE settles this" if tried is None else f"RESOLVE USING {tried.upper()} does not settle this"
+    if len(settling) == 1:
+        only = settling[0].upper()
+        return f"Only RESOLVE USING {only} settles this." if tried is None else f"{failed}: USING {only} would."
+    if settling and all(conflict.rule.endswith("insert") for conflict in conflicts):
+        return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
+    if settling:
+        return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
+    advice = [_types_first(conflict) for conflict in conflicts if conflict.rule == "incompatible"]
+    return f"{failed}: {advice[0] if advice else 'change one of the branches first.'}"
+
+
+def _types_first(conflict: ConflictRecord) -> str:
+    """Rows of both types are there, so that none of them can be taken."""
+    both = _type(conflict.ours), _type(conflict.theirs)
+    wide = None if None in both else common(*both)  # type: ignore[arg-type]
+    if wide is not None:
+        return (
+            f"rows of both types are there. Widen the column on both branches first (ALTER TABLE {conflict.object} "
+            f"ALTER COLUMN {conflict.column} TYPE {wide}), and merge again."
+        )
+    return (
+        "rows of both types are there, and no type holds both. RESTORE the table on one branch to a version before its "
+        "type changed, and give it the other branch's type before its rows are written again."
+    )
+
+
+def _type(word: object) -> DataType | None:
+    try:
+        return parse_type(str(word))
+    except (SqlError, UnsupportedType):
+        return None

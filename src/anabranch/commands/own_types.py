@@ -1,0 +1,145 @@
+"""Columns that each side of a merge has in a type of its own, where neither holds the other's values.
+
+Such a column is in conflict, or a resolution took one of the types and rows of the other are still there. Rows are
+compared all the same: all other columns in the merged type, these each with the base in the side's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from anabranch.branching.equality import unequal
+from anabranch.branching.objects import Side as Choice
+from anabranch.branching.row_merge import Contest
+from anabranch.branching.schema_merge import Pairs, holds, unreadable
+from anabranch.branching.settle import Apart
+from anabranch.commands.merge_plan import TableMerge
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.schema import Column, Schema
+from anabranch.model.state import TableState
+from anabranch.model.types import common
+from anabranch.storage.arrow_types import to_arrow
+
+if TYPE_CHECKING:
+    from anabranch.commands.table_merge import TableMerger
+
+Versions = Sequence[tuple[TableState, np.ndarray]]
+"""States, and the ids of some rows' versions in each of them."""
+
+
+def pairs_apart(merger: TableMerger, made: TableMerge, versions: Versions) -> Pairs:
+    """Columns that are in conflict, or that some of these rows have in a type that the merged one does not hold."""
+    assert made.schema is not None
+    found = dict(made.apart)
+    parts = {slot: part for state, ids in versions for slot, part in merger.holding(state, ids).items()}
+    for written in merger.written(parts).values():
+        for column in unreadable(made.schema, written):
+            found.setdefault(column.physical, merger.held_as(column))
+    return found
+
+
+def unreadable_type(
+    table: str, column: Column, sides: tuple[Column, Column], written: Schema, rows_of: Collection[Choice]
+) -> ConflictRecord:
+    """The merged column does not hold what rows of these sides, written with another schema, have in it."""
+    stored = written.stored_as(column)
+    assert stored is not None
+
+    def told(side: Choice, own: Column) -> str:
+        beyond = side in rows_of and not holds(own.type, stored.type)  # an undone widening leaves such rows
+        return f"{own.type}, and rows of {stored.type}" if beyond else str(own.type)
+
+    mine, other = sides
+    wider_here, wider_there = holds(mine.type, other.type), holds(other.type, mine.type)
+    rule = "A6" if wider_there else "A6.1" if wider_here else "incompatible"
+    return ConflictRecord(table, "column", rule, told("ours", mine), told("theirs", other), column=column.label)
+
+
+def without(schema: Schema, pairs: Pairs) -> Schema:
+    """What is left to compare in the merged types."""
+    return replace(schema, columns=tuple(column for column in schema.columns if column.physical not in pairs))
+
+
+def in_one_type(column: Column, sides: tuple[Column, Column], written: Iterable[Schema]) -> Column | None:
+    """A merged column in a type of a side, or one that both widen to, which holds what all these rows have; None: there
+    is no such type."""
+    stored = [held.type for one in written if (held := one.stored_as(column)) is not None]
+    mine, other = (side.type for side in sides)
+    for type_ in (column.type, mine, other, common(mine, other)):
+        if type_ is not None and all(holds(type_, one) for one in stored):
+            return replace(column, type=type_)
+    return None
+
+
+def theirs_beside(made: TableMerge) -> dict[str, Column]:
+    """Columns that both sides added under one label in types that conflict: the label -> theirs' as a column of its
+    own, for reading alone."""
+    assert made.schema is not None
+    held = {name for column in made.schema.columns for name in (column.physical, *column.aliases)}
+    found = {}
+    for physical, (_, other) in made.apart.items():
+        ours = made.schema.physical(physical)
+        if ours is not None and other.physical not in held:
+            label = f"{ours.label} (theirs)"
+            while made.schema.find(label):
+                label = f"{label} (theirs)"
+            found[ours.label] = replace(other, label=label, nullable=True)
+    return found
+
+
+def in_one_column(conflict: ConflictRecord, beside: Mapping[str, Column]) -> ConflictRecord:
+    """Of rows that were read with theirs' columns beside ours', each side's value under the one label."""
+
+    def told(row: Any, side: Choice) -> Any:
+        if not isinstance(row, Mapping):
+            return row
+        others = {column.label: label for label, column in beside.items()}
+        taken = {others[name]: value for name, value in row.items() if name in others and side == "theirs"}
+        return {name: value for name, value in row.items() if name not in others} | taken
+
+    return replace(
+        conflict,
+        ours=told(conflict.ours, "ours"),
+        theirs=told(conflict.theirs, "theirs"),
+        base=told(conflict.base, "ours"),
+    )
+
+
+def read_apart(
+    merger: TableMerger, schema: Schema, pairs: Pairs, contest: Contest, bases: Versions
+) -> Mapping[str, Apart]:
+    """The contest's rows in these columns, by their labels in the merged schema."""
+    found = {}
+    for column in schema.columns:
+        if column.physical in pairs:
+            mine, other = pairs[column.physical]
+            before, ours, here = _one_side(merger, mine, (merger.mine.head, contest.ours), bases)
+            _, theirs, there = _one_side(merger, other, (merger.other.head, contest.theirs), bases)
+            found[column.label] = Apart(before, ours, theirs, here, there)
+    return found
+
+
+def _one_side(
+    merger: TableMerger, column: Column, head: tuple[TableState, np.ndarray], bases: Versions
+) -> tuple[pa.Array, pa.Array, np.ndarray]:
+    """The column at the first base and at the head, and where the head differs from a base."""
+    now = _values(merger, column, *head)
+    olds = [_values(merger, column, *base) for base in bases]
+    moved = np.zeros(len(head[1]), bool)
+    for old, (_, ids) in zip(olds, bases, strict=True):
+        # What cannot be read in the side's own type was another type before, and so another value.
+        moved |= (ids < 0) | (True if old is None or now is None else unequal(old, now))
+    nothing = pa.nulls(len(moved), to_arrow(column.type))
+    return (nothing if olds[0] is None else olds[0]), (nothing if now is None else now), moved
+
+
+def _values(merger: TableMerger, column: Column, state: TableState, ids: np.ndarray) -> pa.Array | None:
+    alone = Schema(0, (column,))
+    if any(unreadable(alone, written) for written in merger.written(merger.holding(state, ids)).values()):
+        return None
+    return merger.rows_of(alone, state, ids).column(0).combine_chunks()

@@ -1,0 +1,39 @@
+"""What a refused merge tells people to do."""
+
+import pytest
+
+from anabranch.branching.way_out import way_out
+from anabranch.model.conflict import ConflictRecord
+
+BOTH = ("ours", "theirs")
+
+
+def row(rule="update/update"):
+    return ConflictRecord("d.t", "row", rule, {"a": 1}, {"a": 2}, row=1)
+
+
+def types(ours, theirs):
+    return ConflictRecord("d.t", "column", "incompatible", ours, theirs, column="a")
+
+
+def names():
+    return ConflictRecord("d.t", "column", "names", "c int, stored as a", "c int, stored as b", column="c")
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "settling", "tried", "said"),
+    [
+        ([row()], BOTH, None, "RESOLVE USING OURS or THEIRS takes one side"),
+        ([row("update/insert"), row("delete/insert")], BOTH, None, "RESOLVE USING OURS spares the rows"),
+        ([names(), row()], (), None, "rename one first"),
+        ([types("bigint", "double")], ("ours",), None, "Only RESOLVE USING OURS settles this."),
+        ([types("bigint", "double")], ("ours",), "theirs", "THEIRS does not settle this: USING OURS would."),
+        ([types("bigint", "double")], (), None, "No RESOLVE settles this: rows of both types are there, and no type"),
+        ([row(), types("bigint", "decimal(12,2)")], (), None, "(ALTER TABLE d.t ALTER COLUMN a TYPE decimal(22,2))"),
+        ([types("bigint", "decimal(12,2)")], (), "ours", "RESOLVE USING OURS does not settle this: rows of both"),
+        ([types("int, and rows of bigint", "double")], (), None, "RESTORE the table on one branch"),
+        ([row()], (), "ours", "RESOLVE USING OURS does not settle this: change one of the branches first."),
+    ],
+)  # fmt: skip
+def test_way_out(conflicts, settling, tried, said):
+    assert said in way_out(conflicts, settling, tried)

@@ -1,0 +1,163 @@
+"""A merge reports everything at once: rows are compared, whatever stands between the columns of their table.
+
+Every way of asking gives the same records: a dry run, SHOW CONFLICTS, the merge itself.
+"""
+
+import pytest
+
+from anabranch.errors import MergeConflict
+from tests.stories.telling import told
+
+TABLE = ("CREATE TABLE d.t (id INT, a INT, b INT)", "INSERT INTO d.t VALUES (1, 1, 1)", "CREATE BRANCH dev")
+NESTED = (
+    "CREATE TABLE d.t (id INT, s STRUCT<a:INT,b:INT>)",
+    "INSERT INTO d.t VALUES (1, named_struct('a', 1, 'b', 1))",
+    "CREATE BRANCH dev",
+)
+KEYED = ("CREATE TABLE d.t (id INT PRIMARY KEY, a INT, b INT)", "INSERT INTO d.t VALUES (1, 1, 1)", "CREATE BRANCH dev")
+RENAMED = ("ALTER TABLE d.t@dev RENAME COLUMN a TO c", "ALTER TABLE d.t RENAME COLUMN b TO c")
+ADDED = ("ALTER TABLE d.t@dev ADD COLUMN c INT", "ALTER TABLE d.t RENAME COLUMN b TO c")
+FIELDS = ("ALTER TABLE d.t@dev RENAME COLUMN s.a TO c", "ALTER TABLE d.t RENAME COLUMN s.b TO c")
+UNLIKE = ("ALTER TABLE d.t@dev ADD COLUMN z INT", "ALTER TABLE d.t ADD COLUMN z STRING DEFAULT 's'")
+GREW = ("ALTER TABLE d.t@dev ALTER COLUMN a TYPE BIGINT", "ALTER TABLE d.t ALTER COLUMN a TYPE DOUBLE")
+BOTH = ("UPDATE d.t@dev SET id = 2", "UPDATE d.t SET id = 3")
+BIG = 9007199254740993  # no double is
+
+# name: what happened, the rule that columns break, and the rows in conflict: rule, ours, theirs
+CASES = {
+    "two columns renamed to one": (
+        (*TABLE, *RENAMED, *BOTH),
+        "names",
+        [("update/update", {"id": 3, "c (theirs)": 1, "c": 1}, {"id": 2, "c (theirs)": 1, "c": 1})],
+    ),
+    "a column added under the other's new name": (
+        (*TABLE, *ADDED, *BOTH),
+        "names",
+        [("update/update", {"id": 3, "a": 1, "c": 1, "c (theirs)": None},
+          {"id": 2, "a": 1, "c": 1, "c (theirs)": None})],
+    ),
+    "names, and ours deleted": (
+        (*TABLE, *RENAMED, BOTH[0], "DELETE FROM d.t"),
+        "names",
+        [("update/delete", "deleted", {"id": 2, "c (theirs)": 1, "c": 1})],
+    ),
+    "fields renamed to one": (
+        (*NESTED, *FIELDS, *BOTH),
+        "names",
+        [("update/update", {"id": 3, "s": {"c (theirs)": 1, "c": 1}}, {"id": 2, "s": {"c (theirs)": 1, "c": 1}})],
+    ),
+    "names, and a row that a statement of theirs matches": (
+        (*TABLE, *RENAMED, "UPDATE d.t@dev SET c = 9 WHERE id >= 1", "INSERT INTO d.t VALUES (5, 5, 5)"),
+        "names",
+        [("update/insert", {"id": 5, "c (theirs)": 5, "c": 5}, {"id": 5, "c (theirs)": 9, "c": 5})],
+    ),
+    "types of a column that both added": (
+        (*TABLE, *UNLIKE, "UPDATE d.t@dev SET z = 3, a = 4", "UPDATE d.t SET a = 5"),
+        "incompatible",
+        [("update/update", {"id": 1, "a": 5, "b": 1, "z": "s"}, {"id": 1, "a": 4, "b": 1, "z": 3})],
+    ),
+    "types of a column that both added, and nothing else": (
+        (*TABLE, *UNLIKE, "UPDATE d.t@dev SET z = 3", "UPDATE d.t SET z = 'k'"),
+        "incompatible",
+        [("update/update", {"id": 1, "a": 1, "b": 1, "z": "k"}, {"id": 1, "a": 1, "b": 1, "z": 3})],
+    ),
+    "types, and a row that a statement of theirs matches": (
+        (*TABLE, *UNLIKE, "UPDATE d.t@dev SET z = 3", "INSERT INTO d.t VALUES (5, 5, 5, 'q')"),
+        "incompatible",
+        [("update/insert", {"id": 5, "a": 5, "b": 5, "z": "q"}, {"id": 5, "a": 5, "b": 5, "z": 3})],
+    ),
+    "types that grew apart, and values that no type holds": (
+        (*TABLE, *GREW, f"UPDATE d.t@dev SET a = {BIG}, b = 3", "UPDATE d.t SET a = 5.5"),
+        "incompatible",
+        [("update/update", {"id": 1, "b": 1, "a": 5.5}, {"id": 1, "b": 3, "a": BIG})],
+    ),
+    "types that grew apart, and other columns": (
+        (*TABLE, *GREW, "UPDATE d.t@dev SET b = 3", "UPDATE d.t SET b = 4"),
+        "incompatible",
+        [("update/update", {"id": 1, "b": 4, "a": 1.0}, {"id": 1, "b": 3, "a": 1})],
+    ),
+    "nothing but a column whose types grew apart": (
+        ("CREATE TABLE d.t (a INT)", "INSERT INTO d.t VALUES (1)", "CREATE BRANCH dev", *GREW,
+         f"UPDATE d.t@dev SET a = {BIG}", "UPDATE d.t SET a = 5.5"),
+        "incompatible",
+        [("update/update", {"a": 5.5}, {"a": BIG})],
+    ),
+    "a key, and types": (
+        (*KEYED, *UNLIKE, "UPDATE d.t@dev SET z = 3, a = 4", "UPDATE d.t SET a = 5"),
+        "incompatible",
+        [("update/update", {"id": 1, "a": 5, "b": 1, "z": "s"}, {"id": 1, "a": 4, "b": 1, "z": 3})],
+    ),
+    "a key, and names": (
+        (*KEYED, *RENAMED, "UPDATE d.t@dev SET c = 2", "UPDATE d.t SET c = 3"),
+        "names",
+        [("update/update", {"id": 1, "c (theirs)": 1, "c": 3}, {"id": 1, "c (theirs)": 2, "c": 1})],
+    ),
+    "a key, and types that grew apart": (
+        (*KEYED, *GREW, f"UPDATE d.t@dev SET a = {BIG}, b = 3", "UPDATE d.t SET a = 5.5, b = 4"),
+        "incompatible",
+        [("update/update", {"id": 1, "b": 4}, {"id": 1, "b": 3})],
+    ),
+    "a key, and types of which one holds all rows": (
+        (*KEYED, "DELETE FROM d.t", *GREW, f"UPDATE d.t@dev SET a = {BIG}"),
+        "incompatible",
+        [("update/delete", "deleted", {"id": 1, "a": BIG, "b": 1})],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=CASES, ids=lambda name: name.replace(" ", "-").replace(",", ""))
+def case(request, lake):
+    happened, rule, expected = CASES[request.param]
+    told(lake, *happened)
+    return lake, rule, expected
+
+
+@pytest.mark.parametrize("detect", ["row", "cell"])
+def test_rows_are_reported_beside_columns(case, detect):
+    lake, rule, expected = case
+    before = lake.version
+    shown = lake.conflicts("dev", detect=detect)
+    columns = [found for found in shown if found.kind == "column"]
+    assert [found.rule for found in columns] == [rule]
+    found = [(one.rule.partition(" of ")[0], one.ours, one.theirs) for one in shown if one.kind != "column"]
+    assert found == expected
+    assert lake.sql(f"SHOW CONFLICTS IN dev WITH (detect = '{detect}')").collect()[0]["rule"] == rule
+    assert len(lake.sql(f"SHOW CONFLICTS IN dev WITH (detect = '{detect}')").collect()) == len(shown)
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev", detect=detect)
+    assert list(refused.value.conflicts) == shown
+    assert lake.version == before
+
+
+def test_files_are_reported_too_and_no_looser_way_is_found(case):
+    """Looking for another `detect` that passes reads rows."""
+    lake, rule, _ = case
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev", detect="file")
+    assert refused.value.conflicts[0].rule == rule
+    assert len(refused.value.conflicts) > 1
+    assert refused.value.passing is None
+
+
+def test_a_resolution_of_a_type_takes_what_was_reported(lake):
+    told(lake, *TABLE, *UNLIKE, "UPDATE d.t@dev SET z = 3, a = 4", "UPDATE d.t SET a = 5")
+    told(lake, "MERGE BRANCH dev WITH (detect = 'row') RESOLVE USING THEIRS")
+    assert lake.table("d.t").to_arrow().to_pylist() == [{"id": 1, "a": 4, "b": 1, "z": 3}]
+
+
+def test_engines_that_do_not_go_together_conflict_before_keys_are_compared(lake):
+    told(lake, "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev SET TBLPROPERTIES ('merge-engine' = 'first-row')")
+    told(lake, "INSERT INTO d.t@dev VALUES (1, 1)", "INSERT INTO d.t VALUES (1, 2)")
+    assert [found.rule for found in lake.conflicts("dev")] == ["engine"]
+
+
+def test_a_statement_of_theirs_that_does_not_fit_the_merged_columns_is_a_conflict_under_theirs(lake):
+    """It set a whole struct, to which a field was added since."""
+    told(lake, *NESTED, "INSERT INTO d.t VALUES (1, NULL)")
+    told(lake, "UPDATE d.t@dev SET s = named_struct('a', 2, 'b', 2) WHERE id = 1")
+    told(lake, "ALTER TABLE d.t@dev ADD COLUMN s.c INT")
+    assert [found.rule for found in lake.conflicts("dev", detect="row")] == ["update/insert"]
+    with pytest.raises(MergeConflict, match="RESOLVE USING THEIRS does not settle this: USING OURS would") as refused:
+        lake.merge("dev", detect="row", resolve="theirs")
+    assert [(found.kind, found.rule) for found in refused.value.conflicts] == [("rows", "insert")]

@@ -1,0 +1,103 @@
+"""Types that grew apart: what the conflict says, which side RESOLVE can take, and what to do where it can take none."""
+
+import pytest
+
+from anabranch.errors import MergeConflict
+from tests.stories.telling import one, told
+
+# theirs' type, ours' type, a row of each, or none; the sides that settle it, and what the message says
+CASES = {
+    "rows of both": ("BIGINT", "DOUBLE", "1", "1.5", (), "RESTORE the table on one branch"),
+    "rows of both, and a common type": ("BIGINT", "DECIMAL(12,2)", "1", "1.25", (), "TYPE decimal(22,2)"),
+    "decimals": ("DECIMAL(15,2)", "DECIMAL(16,5)", "1.25", "1.25", (), "TYPE decimal(18,5)"),
+    "rows of ours": ("BIGINT", "DOUBLE", None, "1.5", ("ours",), "Only RESOLVE USING OURS settles this"),
+    "rows of theirs": ("BIGINT", "DOUBLE", "5", None, ("theirs",), "Only RESOLVE USING THEIRS settles this"),
+    "no new rows": ("BIGINT", "DOUBLE", None, None, ("ours", "theirs"), "RESOLVE USING OURS or THEIRS"),
+}
+KINDS = {"append": "a INT", "keyed": "id INT PRIMARY KEY, a INT"}
+
+
+@pytest.fixture(params=KINDS)
+def columns(request):
+    return KINDS[request.param]
+
+
+def grown(lake, columns, theirs, ours, there, here):
+    key = "1, " if "KEY" in columns else ""
+    told(lake, f"CREATE TABLE d.t ({columns})", f"INSERT INTO d.t VALUES ({key}7)", "CREATE BRANCH dev")
+    told(lake, f"ALTER TABLE d.t@dev ALTER COLUMN a TYPE {theirs}", f"ALTER TABLE d.t ALTER COLUMN a TYPE {ours}")
+    for ref, value, id in (("d.t@dev", there, 2), ("d.t", here, 3)):
+        if value is not None:
+            told(lake, f"INSERT INTO {ref} VALUES ({f'{id}, ' if key else ''}{value})")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_sides_are_right_and_only_what_settles_it_is_offered(lake, columns, case):
+    theirs, ours, there, here, settling, said = CASES[case]
+    grown(lake, columns, theirs, ours, there, here)
+    expected = ("a", "incompatible", ours.lower(), theirs.lower())
+    before = lake.version
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev")
+    assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == [expected]
+    assert (refused.value.settling, refused.value.way_out in str(refused.value)) == (settling, True)
+    assert said in refused.value.way_out
+    for side in {"ours", "theirs"} - set(settling):
+        with pytest.raises(MergeConflict, match=f"RESOLVE USING {side.upper()} does not settle this") as refused:
+            lake.merge("dev", resolve=side)
+        assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == [expected]
+    assert lake.version == before
+
+
+@pytest.mark.parametrize("case", [case for case, (*_, settling, _) in CASES.items() if settling])
+def test_the_side_that_reads_all_rows_passes(lake, columns, case):
+    theirs, ours, there, here, settling, _ = CASES[case]
+    grown(lake, columns, theirs, ours, there, here)
+    lake.merge("dev", resolve=settling[0])
+    types = {row[0]: row[1] for row in told(lake, "DESCRIBE d.t")}
+    assert types["a"] == (ours if settling[0] == "ours" else theirs).lower()
+    values = sorted(lake.table("d.t").to_arrow().column("a").to_pylist())
+    assert values == sorted([7, *(float(value) for value in (there, here) if value is not None)])
+
+
+def test_a_common_type_on_both_branches_lets_it_pass(lake):
+    grown(lake, "a INT", "BIGINT", "DECIMAL(12,2)", "1", "1.25")
+    for ref in ("d.t", "d.t@dev"):
+        told(lake, f"ALTER TABLE {ref} ALTER COLUMN a TYPE DECIMAL(22,2)")
+    lake.merge("dev")
+    assert [float(value) for value in one(lake, "d.t")] == [1.0, 1.25, 7.0]
+
+
+def test_a_restored_side_lets_it_pass(lake):
+    grown(lake, "a INT", "BIGINT", "DOUBLE", "1", "1.5")
+    told(lake.on("dev"), "RESTORE TABLE d.t TO VERSION 3", "ALTER TABLE d.t ALTER COLUMN a TYPE DOUBLE")
+    told(lake, "INSERT INTO d.t@dev VALUES (1)")
+    lake.merge("dev")
+    assert one(lake, "d.t") == [1.0, 1.5, 7.0]
+
+
+@pytest.mark.parametrize(("side", "value"), [("ours", 5.5), ("theirs", 9007199254740993)])
+@pytest.mark.parametrize("detect", ["file", "row", "cell"])
+def test_a_row_that_both_wrote_in_their_own_types_goes_to_the_side_that_is_chosen(lake, detect, side, value):
+    told(lake, "CREATE TABLE d.t (a INT)", "INSERT INTO d.t VALUES (7)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN a TYPE BIGINT", "ALTER TABLE d.t ALTER COLUMN a TYPE DOUBLE")
+    told(lake, "UPDATE d.t@dev SET a = 9007199254740993", "UPDATE d.t SET a = 5.5")
+    lake.merge("dev", detect=detect, resolve=side)
+    assert one(lake, "d.t") == [value]
+
+
+def test_theirs_statements_are_not_run_on_rows_that_its_type_does_not_hold(lake):
+    told(lake, "CREATE TABLE d.t (id INT, a INT)", "INSERT INTO d.t VALUES (1, 7)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN a TYPE BIGINT", "ALTER TABLE d.t ALTER COLUMN a TYPE DOUBLE")
+    told(lake, "UPDATE d.t@dev SET a = a + 1 WHERE id > 0", "INSERT INTO d.t VALUES (2, 1.5)")
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev", detect="row", resolve="theirs")
+    assert [(c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == [("incompatible", "double", "bigint")]
+
+
+def test_rows_of_an_undone_widening_are_named(lake):
+    """Ours wrote wide rows and has the narrow type again; theirs brings such rows back."""
+    told(lake, "CREATE TABLE d.t (a INT)", "ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT", "CREATE BRANCH dev")
+    told(lake, "INSERT INTO d.t@dev VALUES (5000000000)", "REVERT 3")
+    (found,) = lake.conflicts("dev")
+    assert (found.rule, found.ours, found.theirs) == ("A6", "int", "bigint")
