@@ -7,6 +7,7 @@ STAMP := $(VENV)/.installed
 PLOTS := $(VENV)/.installed-bench
 ARGS ?=
 EXAMPLES ?= 2000
+SEED ?= $(shell date +%s)
 FUZZED := $(addprefix tests/oracle/test_,histories.py keyed_histories.py brought.py)
 
 .DEFAULT_GOAL := help
@@ -40,9 +41,9 @@ test: install java postgres ## run the whole test suite (ARGS="-k name" to selec
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest -n 3 --dist loadscope $(ARGS)
 
-fuzz: install ## long random histories against the oracle (EXAMPLES=2000)
-	@echo "==> $(EXAMPLES) histories"
-	@ANABRANCH_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 $(FUZZED) $(ARGS)
+fuzz: install ## long random histories against the oracle (EXAMPLES=2000 SEED=1)
+	@echo "==> $(EXAMPLES) histories of each kind, seed $(SEED)"
+	@ANABRANCH_FUZZ_EXAMPLES=$(EXAMPLES) ANABRANCH_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n 2 $(FUZZED) $(ARGS)
 
 lint: install ## ruff, mypy and the import layers
 	@status=0; \

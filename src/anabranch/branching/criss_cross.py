@@ -62,8 +62,8 @@ def disputed(bases: Sequence[TableState], ours: TableState, theirs: TableState, 
 
 
 def overwritten(contest: Contest, side: np.ndarray, bases: Sequence[TableState], scopes: Sequence[Scope]) -> np.ndarray:
-    """Rows that a side has not, because it overwrote them: `side` is its column of the contest. What theirs did to rows
-    that ours overwrote does not count, and rows that theirs overwrote die."""
+    """Rows that a side has not, where it overwrote: `side` is its column of the contest. What theirs did to rows that
+    ours overwrote does not count, and rows that theirs overwrote die."""
     parts = {slot: part for base in bases for slot, part in base.parts.items()}
     slots = contest.base >> POSITION_BITS
     covered = [slot for slot in np.unique(slots).tolist() if any(scope.covers(parts[slot]) for scope in scopes)]

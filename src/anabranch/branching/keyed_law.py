@@ -46,8 +46,8 @@ def decide(contest: Contest, choice: Sides) -> Verdict:
 
 
 def _replaced(contest: Contest, verdict: Verdict) -> Verdict:
-    """Theirs overwrote: what is there is theirs'."""
-    mask = contest.replaced
+    """Theirs overwrote: what is there is theirs', but for keys that ours took away and theirs left as they were."""
+    mask = contest.replaced & (contest.ours.present | _Changes.of(contest).theirs)
     fields = {name: where(mask, contest.theirs.column(name), values) for name, values in verdict.fields.items()}
     clashing = {name: found & ~mask for name, found in verdict.clashing.items()}
     return Verdict(np.where(mask, contest.theirs.present, verdict.present), fields, verdict.clash & ~mask, clashing)

@@ -28,6 +28,7 @@ _PART = (
     part.c.has_origin,
 )  # fmt: skip
 _tables: BindParameter[Any] = bindparam("tables", expanding=True)
+_slots: BindParameter[Any] = bindparam("slots", expanding=True)
 
 
 def _placements(on: On) -> Any:
@@ -41,6 +42,15 @@ def _placements(on: On) -> Any:
     )
 
 
+def _placed(on: On) -> Any:
+    return (
+        select(placement.c.version, placement.c.slot)
+        .select_from(on(placement))
+        .where(placement.c.table_id == bindparam("table"), placement.c.placed, placement.c.slot.in_(_slots))
+        .order_by(placement.c.version)
+    )
+
+
 def _dead_rows(on: On) -> Any:
     return (
         select(*(dead_rows.c[name] for name in ("table_id", "version", "slot", "kill", "cause", "bitmap", "blob")))
@@ -50,11 +60,9 @@ def _dead_rows(on: On) -> Any:
     )
 
 
-_PLACEMENTS, _DEAD_ROWS = Along(_placements), Along(_dead_rows)
+_PLACEMENTS, _PLACED, _DEAD_ROWS = Along(_placements), Along(_placed), Along(_dead_rows)
 
-_PARTS = select(*_PART).where(
-    part.c.table_id == bindparam("table"), part.c.slot.in_(bindparam("slots", expanding=True))
-)
+_PARTS = select(*_PART).where(part.c.table_id == bindparam("table"), part.c.slot.in_(_slots))
 _placed_by_one = (
     select(placement.c.table_id, placement.c.slot, func.min(placement.c.branch_id).label("branch_id"))
     .where(placement.c.placed)
@@ -166,6 +174,15 @@ class States(Objects):
         """Parts that no state may show any more, by their slots."""
         found = in_batches(slots, lambda batch: self._db.rows(_PARTS, {"table": table_id, "slots": batch}))
         return {row.slot: Part(*row) for row in found}
+
+    def placed(self, position: Position, table_id: str, slots: Sequence[int]) -> set[int]:
+        """Those of these slots that a table has ever had up to here."""
+        segments = self.lineage(position)
+
+        def read(batch: list[int]) -> Sequence[Any]:
+            return _PLACED.rows(self._db.rows, segments, {"table": table_id, "slots": batch})
+
+        return {row.slot for row in in_batches(slots, read)}
 
     def bytes_placed(self) -> dict[int, int]:
         """Branch -> the bytes of the parts that only its own commits placed: what nothing else would keep."""

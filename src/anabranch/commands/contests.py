@@ -60,7 +60,11 @@ class Contests:
         merger = self.merger
         bases = [merger.state(base) for base in merger.at.bases]
         dispute = disputed(bases, merger.mine.head, merger.other.head, merger.origins)
+        # Of an overwrite that a base has it must be known what it took; to one that none has, no base row is younger.
         over = overwritten(dispute.contest, dispute.contest.ours, bases, merger.mine.scopes)
+        over &= merger.taken_from_ours(dispute.origins) | overwritten(
+            dispute.contest, dispute.contest.ours, bases, merger.unknown_scopes
+        )
         dies = overwritten(dispute.contest, dispute.contest.theirs, bases, merger.other.scopes) & ~over
         if over.any() or dies.any():  # A4, A5; and theirs' overwrite
             self.made.news = True

@@ -292,8 +292,6 @@ class TableMerger(TableSides):
 
     def _brought(self, changed: Changed, rejected: np.ndarray) -> list[Segment]:
         """The statements that stand where theirs' changes of these rows are taken."""
-        if not any(changed.values()):
-            return []
         if not len(rejected):
             return Statements(self).brought(changed, all_taken=True)
         taken = {cause: without(rows, by_slot(rejected)) for cause, rows in changed.items()}

@@ -41,7 +41,7 @@ from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot
+from anabranch.storage.row_ids import by_slot, meet
 
 
 class TableSides:
@@ -129,14 +129,21 @@ class TableSides:
 
     @cached_property
     def _had(self) -> dict[int, Part]:
-        """Slots that both sides placed since the base. (Going back asks only what is there: what came and went is
-        nothing.)"""
+        """Slots that both sides placed since the base, but for older ones that came back. (Going back asks only what is
+        there: what came and went is nothing.)"""
         if self.at.backwards:
             return {}
         ours, theirs = (placed_since(self._left(head)) for head in (self.at.ours, self.at.theirs))
         if self._unborn:
             ours, theirs = {**self.state(self.at.ours).parts, **ours}, {**self.state(self.at.theirs).parts, **theirs}
-        return {slot: part for slot, part in ours.items() if slot in theirs and slot not in self._true_base.parts}
+        base = self._true_base.parts
+        found = {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
+        if self._unborn:
+            return found
+        shown = {slot for at in self.at.bases for slot in self.state(at).parts}
+        new = [slot for slot in found if slot not in shown]
+        older = {slot for at in self.at.bases for slot in self.catalog.placed(at, self.id, new)} if new else set()
+        return {slot: part for slot, part in found.items() if slot not in older}
 
     def _left(self, head: Position) -> list[TableDelta]:
         """What a head's commits did, without those that a RESTORE has undone."""
@@ -219,6 +226,17 @@ class TableSides:
             taken = taken_by_overwrites(start, self.deltas(head), self.origins, restored(self.changes(head)))
             self._took[head] = taken.only(self._scopes(head))
         return self._took[head]
+
+    def taken_from_ours(self, origins: np.ndarray) -> np.ndarray:
+        """Which of these rows ours has not because of an overwrite of its own."""
+        taken = ids_of(meet(by_slot(origins), self._taken(self.at.ours).rows)) if self.mine.scopes else NO_ROWS
+        found: np.ndarray = np.isin(origins, taken)
+        return found
+
+    @property
+    def unknown_scopes(self) -> list[Scope]:
+        """Ours' overwrites that no base has."""
+        return [scope for scope in self.mine.scopes if not any(self._known_to_bases(scope))]
 
     def _standing(self, head: Position, side: Side) -> tuple[Scope, ...]:
         """The overwrites that changed something against one of the bases; of theirs, those that are news to ours."""
