@@ -320,10 +320,10 @@ class TableMerge:
         rows = {}
         for origin, row in table.rows.items():
             before = base.get(origin)
-            if row.alive or (before and not before.alive):
+            if row.alive:
                 rows[origin] = row
             elif before:
-                rows[origin] = before.killed(row.write)
+                rows[origin] = before if before.version == row.version else before.killed(row.write)
         stand = {scope.of for scope in self.newly_overwrote()} | {write.id for write in self.overwrites()}
         return replace(
             table,

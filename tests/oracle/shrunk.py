@@ -610,6 +610,40 @@ SHRUNK = {
         " 1, 1); USE BRANCH dev; MERGE BRANCH main WITH (detect = 'cell'); REVERT dev@4; USE BRANCH exp; REVERT dev@7; "
         "USE BRANCH dev; MERGE BRANCH exp WITH (detect = 'file')"
     ),
+    "after a criss-cross: what an overwrite wrote, and ours deleted, it did not take": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); INSERT INTO d.t (id, a) VALUES (3, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; INSERT INTO d.t (id, a) VALUES (6, 0); USE BRANCH a; INSERT OVERWRITE d.t (id, a) "
+        "VALUES (4, 2); USE BRANCH x; MERGE BRANCH a WITH (detect = 'cell'); DELETE FROM d.t; USE BRANCH a; MERGE "
+        "BRANCH main WITH (detect = 'cell'); USE BRANCH main; MERGE BRANCH x WITH (detect = 'row'); MERGE BRANCH a WITH"
+        " (detect = 'row')"
+    ),
+    "an UPDATE of rows that were new to the branch that brings it": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); CREATE BRANCH a FROM main; CREATE BRANCH x FROM main; USE BRANCH x; "
+        "INSERT INTO d.t (id, a) VALUES (6, 0); USE BRANCH a; MERGE BRANCH x WITH (detect = 'row'); USE BRANCH x; "
+        "UPDATE d.t SET b = 2; USE BRANCH main; MERGE BRANCH x WITH (detect = 'file'); USE BRANCH a; INSERT INTO d.t "
+        "(id, a) VALUES (5, 1); MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
+    "an older file that came back on both sides is no common state": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; INSERT INTO d.t (k, a, p) VALUES (1, 1, 0); DELETE FROM d.t"
+        " WHERE k = 3; USE BRANCH dev; TRUNCATE TABLE d.t PARTITION (p = 1); USE BRANCH main; UPDATE d.t SET a = 14; "
+        "MERGE BRANCH dev WITH (detect = 'row'); USE BRANCH dev; REVERT main@5; USE BRANCH main; REVERT main@7; USE "
+        "BRANCH dev; MERGE BRANCH main WITH (detect = 'cell')"
+    ),
+    "a version that came and went with an overwrite was not had": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; "
+        "UPDATE d.t SET p = 0; USE BRANCH main; DELETE FROM d.t WHERE k < 2; USE BRANCH dev; MERGE BRANCH exp WITH "
+        "(detect = 'row'); USE BRANCH exp; INSERT INTO d.t (k, a, p) VALUES (1, 1, 0); USE BRANCH dev; MERGE BRANCH "
+        "main@4 WITH (detect = 'row'); USE BRANCH exp; MERGE BRANCH dev WITH (detect = 'row')"
+    ),
+    "a DELETE of a row that the base has in a newer version meets inserts": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; TRUNCATE TABLE d.t "
+        "PARTITION (p = 1); USE BRANCH main; UPDATE d.t SET b = 15; USE BRANCH dev; INSERT INTO d.t (k, a, p) VALUES "
+        "(4, 0, 0); USE BRANCH main; MERGE BRANCH dev WITH (detect = 'row'); MERGE BRANCH exp WITH (detect = 'cell'); "
+        "USE BRANCH exp; MERGE BRANCH main WITH (detect = 'cell'); CHERRY PICK main@4"
+    ),
 }
 
 # Of a keyed table that is there already.
@@ -681,5 +715,18 @@ SHRUNK_KEYED = {
         "dev; TRUNCATE TABLE d.t; USE BRANCH main; DELETE FROM d.t; INSERT INTO d.t (k, b, p, _kind) VALUES (1, NULL, "
         "0, '-D'), (3, 0, 0, '+U'), (0, NULL, 1, '-U'); MERGE BRANCH exp@4; REVERT main@9; USE BRANCH dev; MERGE BRANCH"
         " exp; MERGE BRANCH main"
+    ),
+    "ours took a key away in what theirs overwrote, and theirs left it as it was": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (0, NULL, 0, 1), (2, 3, 1, 0); CREATE BRANCH dev FROM main; CREATE BRANCH "
+        "exp FROM main; USE BRANCH dev; INSERT INTO d.t (k, b, p) VALUES (3, 0, 1); USE BRANCH exp; INSERT OVERWRITE "
+        "d.t PARTITION (p = 1) (k, a, b) VALUES (2, NULL, 2); MERGE BRANCH dev@4; USE BRANCH main; ALTER TABLE d.t DROP"
+        " PARTITION (p = 1); USE BRANCH dev; MERGE BRANCH main; MERGE BRANCH exp"
+    ),
+    "a partition in which flushes only stand in another order": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (0, NULL, 1, 1), (1, 1, NULL, 0); CREATE BRANCH dev FROM main; INSERT INTO"
+        " d.t (k, a, p, _kind) VALUES (1, 1, 1, '-D'); INSERT INTO d.t (k, a, b, p) VALUES (0, 2, NULL, 1), (2, NULL, "
+        "2, 1); USE BRANCH dev; DELETE FROM d.t; USE BRANCH main; MERGE BRANCH dev RESOLVE USING THEIRS; USE BRANCH "
+        "dev; MERGE BRANCH main@5 RESOLVE USING THEIRS; INSERT INTO d.t (k, a, b, p) VALUES (2, NULL, 1, 0); USE BRANCH"
+        " main; MERGE BRANCH dev"
     ),
 }

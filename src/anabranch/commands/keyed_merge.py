@@ -166,19 +166,32 @@ class KeyedMerge:
     ) -> tuple[KeyColumns | None, set[str | None]]:
         """Keys that both sides touched, or whose rows may lack something; sorted and distinct. And their partitions."""
         flushes = self.flushes
-        ours, theirs = (self._standing(view, slots) for slots in (flushes.ours, flushes.theirs))
+        touched = (flushes.ours, flushes.theirs, flushes.displaced | flushes.disputed)
+        here, there, alone = (
+            {slot for slot in slots if self.parts[slot].partition in self._moving} for slots in touched
+        )
+        ours, theirs = (self._standing(view, slots) for slots in (here, there))
         mine = _distinct(view, spec, _meeting(ours, theirs))
         other = _distinct(view, spec, _meeting(theirs, ours))
-        alone = flushes.displaced | flushes.disputed
         found = [] if mine is None or other is None else [other.take(match(mine, other)[0])]
         extra = _distinct(view, spec, [self.parts[slot] for slot in sorted(alone)])
         found += [] if extra is None else [extra]
         for name, parts in required.suspects.items():
             found += [self._lacking(view, spec, part, name) for part in parts]
         keys = _sorted(concat(found)) if found else None
-        partitions = {self.parts[slot].partition for slot in (*flushes.theirs, *alone)}
+        partitions = {self.parts[slot].partition for slot in (*there, *alone)}
         partitions |= {part.partition for parts in required.suspects.values() for part in parts}
         return (keys if keys is not None and len(keys) else None), partitions
+
+    @cached_property
+    def _moving(self) -> set[str | None]:
+        """Partitions of which the merged list is another than ours', or on which bases disagree: they share no key, so
+        each is merged for itself."""
+        flushes, ours = self.flushes, tuple(self.mine.head.parts)
+        lists = [((self.parts[slot].partition, slot) for slot in slots) for slots in (flushes.order, ours)]
+        merged, now = (_by_partition(each) for each in lists)
+        moved = {partition for partition in merged.keys() | now.keys() if merged.get(partition) != now.get(partition)}
+        return moved | {self.parts[slot].partition for slot in flushes.disputed}
 
     def _lacking(self, view: TableView, spec: EngineSpec, part: Part, name: str) -> KeyColumns:
         """Keys of which the part has a record that gives NULL to a field."""
@@ -265,6 +278,13 @@ def place_decided(
     written += [(record.id, part) for part in parts]
     others, last = made.deltas[:-1], made.deltas[-1] if made.deltas else TableDelta(record.id, cause="update")
     return [*others, replace(last, placed=(*last.placed, *parts))]
+
+
+def _by_partition(slots: Iterable[tuple[str | None, int]]) -> dict[str | None, list[int]]:
+    found: dict[str | None, list[int]] = {}
+    for partition, slot in slots:
+        found.setdefault(partition, []).append(slot)
+    return found
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class Statements:
         undone = np.isin(deleted >> POSITION_BITS, list(sides.other.undone))  # taken back, whatever it had become
         reach = {"delete": deleted, "update": np.concatenate([deleted[~undone], updated])}
         origins = {kind: origins_of(ids, sides.base_state.parts, sides.origins) for kind, ids in reach.items()}
-        before = sides.base_state.dead  # which both sides have alike
+        before = sides.dead_alike
         found: dict[tuple[Position, str], Statement] = {}
         for ran in self._own():
             kind = ran.change.operation

@@ -41,7 +41,7 @@ from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot, meet
+from anabranch.storage.row_ids import by_slot, meet, without
 
 
 class TableSides:
@@ -183,6 +183,13 @@ class TableSides:
     @property
     def base_state(self) -> TableState:
         return self._with_born[0]
+
+    @property
+    def dead_alike(self) -> Positions:
+        """Rows that both sides have killed since the base, or that one of several bases has killed: the statements that
+        killed them are no news for them. (A row that the only base shows in a newer version was killed by others.)"""
+        dead = self.base_state.dead
+        return dead if len(self.at.bases) > 1 else without(dead, self._true_base.dead)
 
     @property
     def shared(self) -> Shared:
