@@ -800,7 +800,13 @@ class Change:
     def theirs_statements(self) -> list[Write]:
         """The deletes and updates with which theirs changed this row of the base."""
         found = self.theirs_class in ("delete", "update") and (self.base_files or self.table.detect != "file")
-        return [row.write for row in self.theirs_since if row.write.kind in ("delete", "update")] if found else []
+        rows = self.theirs_since or self.unknown_to_bases(self.theirs_record)
+        return [row.write for row in rows if row.write.kind in ("delete", "update")] if found else []
+
+    def unknown_to_bases(self, record: Row | None) -> list[Row]:
+        """A side's versions that no base's row has been: it may have parted from an older one."""
+        known = [base.had for base in self.bases if base]
+        return [row for row in record.versions if not any(row.version in had for had in known)] if record else []
 
     @property
     def theirs_since(self) -> list[Row]:

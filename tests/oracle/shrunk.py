@@ -644,6 +644,12 @@ SHRUNK = {
         "(4, 0, 0); USE BRANCH main; MERGE BRANCH dev WITH (detect = 'row'); MERGE BRANCH exp WITH (detect = 'cell'); "
         "USE BRANCH exp; MERGE BRANCH main WITH (detect = 'cell'); CHERRY PICK main@4"
     ),
+    "a DELETE that theirs kept against the base's update meets inserts": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); INSERT INTO d.t (id, a) VALUES (3, 0); CREATE BRANCH a FROM main; "
+        "CREATE BRANCH x FROM main; USE BRANCH x; DELETE FROM d.t; USE BRANCH a; UPDATE d.t SET a = 2; USE BRANCH x; "
+        "MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH a; INSERT INTO d.t (id, a) VALUES (2, 3); "
+        "MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
 }
 
 # Of a keyed table that is there already.
@@ -728,5 +734,14 @@ SHRUNK_KEYED = {
         "2, 1); USE BRANCH dev; DELETE FROM d.t; USE BRANCH main; MERGE BRANCH dev RESOLVE USING THEIRS; USE BRANCH "
         "dev; MERGE BRANCH main@5 RESOLVE USING THEIRS; INSERT INTO d.t (k, a, b, p) VALUES (2, NULL, 1, 0); USE BRANCH"
         " main; MERGE BRANCH dev"
+    ),
+    "a set row that is the only record of its key says what it sets": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (1, 2, NULL, 0); CREATE BRANCH exp FROM main; USE BRANCH exp; REVERT "
+        "exp@3; USE BRANCH main; UPDATE d.t SET b = a + 1; MERGE BRANCH exp RESOLVE USING OURS; INSERT INTO d.t (k, a, "
+        "b, p) VALUES (1, NULL, 1, 0)"
+    ),
+    "CHERRY PICK of a flush of a table that a RESTORE took and a pick brought again": (
+        "CREATE BRANCH dev FROM main; USE BRANCH dev; INSERT INTO d.t (k, a, b, p) VALUES (1, 0, NULL, 1); RESTORE "
+        "BRANCH TO VERSION 1; CHERRY PICK main@2; CHERRY PICK dev@3"
     ),
 }

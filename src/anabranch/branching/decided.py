@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.branching.equality import unequal
 from anabranch.branching.keyed_law import Verdict
@@ -38,6 +39,8 @@ def decided_rows(keys: pa.Table, verdict: Verdict, merged: Standing, spec: Engin
             # What decides comes last, so it has the sequence of what would be last without it.
             values = _last(merged, name, values, removed if spec.engine == "deduplicate" else None)
         columns[name] = values.take(at)
+        if spec.engine != "deduplicate" and name not in spec.sequence:  # a row `=` holds what it sets and nothing else
+            columns[name] = pc.if_else(pa.array(setting[name][places]), columns[name], pa.scalar(None, values.type))
     kind = np.full(len(places), UPDATE_AFTER if spec.engine == "deduplicate" else SET, np.int8)
     kind[removed[places]] = TOMBSTONE
     sets = _lists(spec.fields, [setting[name][places] for name in spec.fields], kind == SET)

@@ -17,10 +17,10 @@ from anabranch.commands.compact import Compactor
 from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import Overwrite, commit_rows, or_discard, write_by_spark
 from anabranch.commands.session import OpenTable, Session, table_change
-from anabranch.engines import KIND, SETS
+from anabranch.engines import KIND
 from anabranch.engines.kinds import DELETE, SET
 from anabranch.errors import NeedsSpark, Refused
-from anabranch.execution.keyed_writer import by_physical, reduced, sorted_rows, write_keyed
+from anabranch.execution.keyed_writer import by_physical, marked, reduced, sorted_rows, write_keyed
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import read_batches
@@ -159,16 +159,10 @@ def _update_keys(
     if rows.num_rows:
         rows = by_physical(rows, table.schema)
         if spec.engine != "deduplicate":
-            rows = _setting(rows, fields)
+            rows = marked(rows, SET, fields, spec)
         parts = write_records(session, table, sorted_rows(rows, spec))
         _commit(session, table, parts, "update", rows.num_rows, where)
     return rows.num_rows
-
-
-def _setting(rows: pa.Table, fields: Sequence[str]) -> pa.Table:
-    """Rows that set these fields, whatever the engine makes of them, and nothing else."""
-    sets = pa.repeat(pa.scalar(list(fields), pa.list_(pa.string())), rows.num_rows)
-    return rows.append_column(KIND, pa.array(np.full(rows.num_rows, SET, np.int8))).append_column(SETS, sets)
 
 
 def _found_here(session: Session, table: OpenTable, labels: Sequence[str], where: Predicate | None) -> pa.Table | None:

@@ -234,8 +234,9 @@ class KeyedMerge:
 # --- lists ------------------------------------------------------------------------------------------------------------
 
 
-def list_deltas(now: TableState, then: TableState, theirs: Side) -> list[TableDelta]:
-    """The events that turn one flush list into another, by the classes that theirs knows them by.
+def list_deltas(now: TableState, then: TableState, theirs: Side, *, undone: bool = False) -> list[TableDelta]:
+    """The events that turn one flush list into another, by the classes that theirs knows them by. `undone`: what goes
+    counts as never had.
 
     All placements stand in one delta, the last: their order is the order of arrival.
     """
@@ -244,7 +245,7 @@ def list_deltas(now: TableState, then: TableState, theirs: Side) -> list[TableDe
     for slot in change.removed:
         causes = (cause for cause, slots in theirs.gone.items() if slot in slots)
         known = next(causes, "overwrite" if theirs.scopes else "delete")
-        removed.setdefault("restore" if slot in theirs.undone else known, []).append(slot)
+        removed.setdefault("restore" if undone or slot in theirs.undone else known, []).append(slot)
     classes = [theirs.placed[part.slot] for part in change.placed if part.slot in theirs.placed]
     placing = "overwrite" if "overwrite" in classes else classes[0] if classes else "insert"
     last = replace(change, removed=tuple(removed.pop(placing, ())), cause=cast(Operation, placing))

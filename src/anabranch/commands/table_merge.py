@@ -151,7 +151,7 @@ class TableMerger(TableSides):
     # --- a table that only theirs has ---------------------------------------------------------------------------------
 
     def _take_over(self, made: TableMerge) -> None:
-        """The same id, theirs' state as it is."""
+        """The same id, theirs' state as it is. What ours had in it before it was dropped counts as never had."""
         assert self.theirs is not None
         state, now = self.state(self.at.theirs), self.state(self.here)
         is_new = all(base is None for base in self.bases)
@@ -161,9 +161,11 @@ class TableMerger(TableSides):
         made.record = self.theirs
         made.schema = self.schema(self.theirs)
         if made.schema.primary_key:
-            made.deltas = list_deltas(now, state, side)
+            made.deltas = list_deltas(now, state, side, undone=True)
         else:
-            made.deltas = merge_rows(self.name, nothing, side, "file", self.origins).replay.deltas()
+            replay = merge_rows(self.name, nothing, side, "file", self.origins).replay
+            replay.removed = {"restore": set().union(*replay.removed.values())}
+            made.deltas = replay.deltas()
             gone = {} if is_new else settled_classes(self.other, self.origins).gone
             brought = self._brought({cause: gone.get(cause, {}) for cause in ("delete", "update")}, NO_ROWS)
             made.operations += [("delete", {BROUGHT: brought})] if brought else []

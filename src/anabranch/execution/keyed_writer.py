@@ -5,7 +5,7 @@ A write reads nothing of its table: its own rows meet in the merge engine, and r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -89,6 +89,16 @@ def sorted_rows(rows: pa.Table, spec: EngineSpec) -> pa.Table:
 def keys_in(rows: pa.Table, spec: EngineSpec) -> KeyColumns:
     """The keys of rows by physical names."""
     return key_columns([rows.column(name) for name in spec.key], nullable=spec.nullable_key)
+
+
+def marked(rows: pa.Table, kind: int, sets: Sequence[str] | None, spec: EngineSpec) -> pa.Table:
+    """Rows by physical names, all of one kind; `sets`: what set rows set. A set row holds nothing else, so that it says
+    no more where it is the only record of its key."""
+    for place, name in enumerate(rows.column_names):
+        if sets is not None and name not in (*spec.key, *spec.sequence, *sets):
+            rows = rows.set_column(place, rows.field(place).with_nullable(True), pa.nulls(len(rows), rows[name].type))
+    lists = pa.repeat(pa.scalar(sets, pa.list_(pa.string())), len(rows))
+    return rows.append_column(KIND, pa.array(np.full(len(rows), kind, np.int8))).append_column(SETS, lists)
 
 
 def by_physical(rows: pa.Table, schema: Schema) -> pa.Table:

@@ -13,13 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
-from anabranch.engines import KIND, SETS, EngineSpec, Reach, admitted, reduce, segment_starts
+from anabranch.engines import EngineSpec, Reach, admitted, reduce, segment_starts
 from anabranch.execution.estimates import planned
 from anabranch.execution.file_columns import checked_cast, file_frame, why_kernel
-from anabranch.execution.keyed_writer import by_physical, keys_in, sorted_rows, with_marks, write_keyed
+from anabranch.execution.keyed_writer import by_physical, keys_in, marked, sorted_rows, with_marks, write_keyed
 from anabranch.execution.plain_files import PlainFiles, plain_files
 from anabranch.execution.plain_load import load_plain, suits
 from anabranch.execution.shape import Shape
@@ -204,6 +203,4 @@ class _Task:
                 rows = admitted(rows, self.spec)
                 yield with_marks(rows) if self._has_kinds else rows
                 continue
-            kinds = pa.array(np.full(rows.num_rows, self.mark.kind, np.int8))
-            sets = pa.repeat(pa.scalar(self.mark.sets, pa.list_(pa.string())), rows.num_rows)
-            yield rows.append_column(KIND, kinds).append_column(SETS, sets)
+            yield marked(rows, self.mark.kind, self.mark.sets, self.spec)
