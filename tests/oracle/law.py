@@ -39,6 +39,7 @@ class How:
     backwards: bool  # theirs is older than the base: no statement of its was run since
     numbers: Any
     ancient: frozenset[tuple[int, int]]  # rows that the bases' histories have known, there or not
+    ran: frozenset[int]  # statements that all bases' histories have
 
 
 def merge(
@@ -53,9 +54,10 @@ def merge(
     backwards: bool = False,
     aliases: set[tuple[int, int]] = frozenset(),
     ancient: frozenset[tuple[int, int]] = frozenset(),
+    ran: frozenset[int] = frozenset(),
 ) -> Merged:
     merged = Merged(State({}, {}, ours.dropped | theirs.dropped))
-    how = How(detect, resolve, predicates, backwards, numbers, ancient)
+    how = How(detect, resolve, predicates, backwards, numbers, ancient, ran)
     for id in {**ours.databases, **theirs.databases}:
         merge_database(id, bases, ours, theirs, merged, how)
     for id in {**ours.tables, **theirs.tables}:
@@ -596,6 +598,7 @@ class TableMerge:
         base has, and that ran on rows which another one brought, is older than what ours inserted."""
         found = {write.id: write for change in changes for write in change.theirs_statements}
         old = {row.write.id for base in self.bases for last in base.rows.values() for row in last.versions}
+        old |= self.how.ran
         return [found[id] for id in sorted(found.keys() - old)]
 
     def settle(self, change: "Change", table: Table, write: Write) -> None:

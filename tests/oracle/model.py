@@ -140,6 +140,7 @@ class Model:
             resolve=statement.resolve,
             aliases=self.aliases(ours, theirs),
             ancient=self.rows_known(*bases),
+            ran=frozenset.intersection(*map(self.statements_known, bases)),
             numbers=self.numbers,
         )
         self.settle(branch, merged, theirs)
@@ -175,6 +176,12 @@ class Model:
         return frozenset(
             origin for state in states.values() for table in state.tables.values() for origin in table.rows
         )
+
+    @staticmethod
+    def statements_known(base: Commit) -> frozenset[int]:
+        """All that a row in the base's history was written by."""
+        tables = [table for commit in base.ancestors for table in commit.state.tables.values()]
+        return frozenset(row.write.id for table in tables for last in table.rows.values() for row in last.versions)
 
     @staticmethod
     def aliases(ours: Commit, theirs: Commit) -> set[tuple[int, int]]:
