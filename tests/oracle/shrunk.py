@@ -650,6 +650,25 @@ SHRUNK = {
         "MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH a; INSERT INTO d.t (id, a) VALUES (2, 3); "
         "MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'row')"
     ),
+    "a statement that was merged and whose rows ours overwrote is older than inserts": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; "
+        "UPDATE d.t SET a = 1; DELETE FROM d.t WHERE k = 1 AND p = 0; USE BRANCH main; TRUNCATE TABLE d.t PARTITION (p "
+        "= 1); USE BRANCH exp; MERGE BRANCH dev WITH (detect = 'file'); USE BRANCH main; MERGE BRANCH exp WITH (detect "
+        "= 'cell'); USE BRANCH dev; MERGE BRANCH main WITH (detect = 'row'); USE BRANCH main; INSERT INTO d.t (k, a, p)"
+        " VALUES (2, 0, 0); USE BRANCH dev; REVERT dev@6; USE BRANCH main; REVERT main@4; MERGE BRANCH dev WITH (detect"
+        " = 'cell')"
+    ),
+    "a MERGE INTO that changed no value is not brought by a merge that keeps ours": (
+        "CREATE TABLE d.u (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.u (k, a, p) VALUES "
+        "(2, NULL, 1), (3, 3, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH exp; MERGE INTO "
+        "d.u AS t USING (VALUES (2, 0)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED "
+        "THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH main; MERGE INTO d.u AS t USING (VALUES (0, 2)) AS s(k, a) ON"
+        " t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); USE "
+        "BRANCH dev; MERGE INTO d.u AS t USING (VALUES (2, NULL), (0, 1), (1, 1)) AS s(k, a) ON t.k = s.k WHEN MATCHED "
+        "THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH exp; MERGE BRANCH "
+        "dev WITH (detect = 'cell'); USE BRANCH main; MERGE BRANCH exp WITH (detect = 'row')"
+    ),
 }
 
 # Of a keyed table that is there already.

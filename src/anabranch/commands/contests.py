@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Contests:
-    """`rejected`: base rows that both sides changed, and of which the user wants ours."""
+    """`rejected`: base rows that both sides have other versions of, and of which ours stays."""
 
     def __init__(self, merger: TableMerger, made: TableMerge, replay: Replay, resolution: Resolution | None) -> None:
         self.merger, self.made, self.replay, self.resolution = merger, made, replay, resolution
@@ -139,7 +139,8 @@ class Contests:
         done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart)
         made.news |= done.news
         made.conflicts += done.conflicts
-        self._reject(contest.base[done.conflicting & (choice == "ours")])
+        # (What theirs wrote anew and left as it was goes with it: no change of theirs is taken there.)
+        self._reject(contest.base[(done.conflicting & (choice == "ours")) | ~done.changed_there])
         self._combine(schema, contest, done, origins)
         if self.resolution is not None:
             self.resolution.use(contest.base[done.conflicting])
