@@ -62,8 +62,8 @@ class Contests:
         dispute = disputed(bases, merger.mine.head, merger.other.head, merger.origins)
         # Of an overwrite that a base has it must be known what it took; to one that none has, no base row is younger.
         over = overwritten(dispute.contest, dispute.contest.ours, bases, merger.mine.scopes)
-        over &= merger.taken_from_ours(dispute.origins) | overwritten(
-            dispute.contest, dispute.contest.ours, bases, merger.unknown_scopes
+        over &= merger.overwrites.taken_from_ours(dispute.origins) | overwritten(
+            dispute.contest, dispute.contest.ours, bases, merger.overwrites.unknown
         )
         dies = overwritten(dispute.contest, dispute.contest.theirs, bases, merger.other.scopes) & ~over
         if over.any() or dies.any():  # A4, A5; and theirs' overwrite

@@ -8,16 +8,11 @@ from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap
 
-from anabranch.branching.base import reached, reaches
 from anabranch.branching.criss_cross import disagreed
-from anabranch.branching.overwritten import Taken, stands, taken_by_overwrites, with_origin
-from anabranch.branching.restores import is_left, is_reverted, lasting, restored, without_undone
-from anabranch.branching.row_merge import NO_ROWS
+from anabranch.branching.restores import is_left, lasting, restored, without_undone
 from anabranch.branching.rows import (
     Positions,
-    Scope,
     Side,
     Versions,
     common_state,
@@ -29,10 +24,10 @@ from anabranch.branching.rows import (
     versions,
     visible,
 )
-from anabranch.branching.scopes import scopes_of
 from anabranch.branching.shared import NOTHING_SHARED, Shared, discarded, not_shown, with_shared
 from anabranch.branching.versions import alike
 from anabranch.commands.merge_reads import Batch
+from anabranch.commands.overwrites import Overwrites
 from anabranch.commands.session import Session
 from anabranch.execution.fetch import Alike, fetch, read_origins
 from anabranch.model.history import Commit, Position
@@ -41,7 +36,7 @@ from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot, meet, without
+from anabranch.storage.row_ids import by_slot, without
 
 
 class TableSides:
@@ -57,7 +52,7 @@ class TableSides:
         if self._unborn and all(side and not side.dropped for side in (self.ours, self.theirs)):
             self.bases = [self._as_born()]  # both have it, after a cherry-pick say: so they have its birth in common
         self._origins: dict[int, np.ndarray] = {}
-        self._took: dict[Position, Taken] = {}
+        self.overwrites = Overwrites(self)
 
     @cached_property
     def name(self) -> str:
@@ -166,19 +161,8 @@ class TableSides:
         common = replace(common, dead={slot: dead for slot, dead in common.dead.items() if slot not in older})
         if not self.at.backwards:
             never += [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
-            never += [self._taken_before(at) for at in sides]
+            never += [self.overwrites.took_before(at, self.born) for at in sides]
         return with_shared(bases, common, self.born, heads, self.origins, np.concatenate(never))
-
-    def _taken_before(self, head: Position) -> np.ndarray:
-        """Versions that both sides placed of rows that are older than the base, and that a head has not because of an
-        overwrite which a base has, too: it has what the base has."""
-        old = [scope for scope in self._scopes(head) if any(self._known_to_bases(scope))]
-        if not old:
-            return NO_ROWS
-        taken = self._taken(head).of(old)
-        older = {slot: rows for slot, rows in taken.items() if slot not in self.born}
-        each = {slot: BitMap(range(part.rows)) for slot, part in self.born.items()}
-        return ids_of({slot: with_origin(self.born[slot], rows, older, self.origins) for slot, rows in each.items()})
 
     @property
     def base_state(self) -> TableState:
@@ -211,83 +195,10 @@ class TableSides:
             bases = self.reads.history.reached(head)
             after = max(bases) if len(bases) == len(self.at.bases) else head.version
             deltas = without_undone(deltas, changes, after, head)
-        if not self._scopes(head):
+        if not self.overwrites.of(head):
             return side_of(self.base_state, self.state(head), deltas)
-        side = side_of(self.base_state, self.state(head), deltas, partial(self._overwritten, head))
-        return replace(side, scopes=self._standing(head, side))
-
-    def _overwritten(self, head: Position, part: Part, rows: BitMap) -> dict[str, BitMap]:
-        """Of a part's lost rows, those that an overwrite took. Rows that ours had moved into its scope first are only
-        deleted: A4 and A5 are not about them."""
-        taken, scopes = self._taken(head), self._scopes(head)
-        all_taken = with_origin(part, rows, taken.rows, self.origins)
-        if head == self.at.theirs or not all_taken:
-            return {"overwrite": all_taken}
-        here = with_origin(part, rows, taken.of(scope for scope in scopes if scope.covers(part)), self.origins)
-        return {"overwrite": here, "delete": all_taken - here}
-
-    def _taken(self, head: Position) -> Taken:
-        """What overwrites took from a head's rows, since the version that it shares with the bases."""
-        if head not in self._took:
-            start = self.catalog.state(Position(head.branch_id, self.reads.history.shared(head)), self.id)
-            taken = taken_by_overwrites(start, self.deltas(head), self.origins, restored(self.changes(head)))
-            self._took[head] = taken.only(self._scopes(head))
-        return self._took[head]
-
-    def taken_from_ours(self, origins: np.ndarray) -> np.ndarray:
-        """Which of these rows ours has not because of an overwrite of its own."""
-        taken = ids_of(meet(by_slot(origins), self._taken(self.at.ours).rows)) if self.mine.scopes else NO_ROWS
-        found: np.ndarray = np.isin(origins, taken)
-        return found
-
-    @property
-    def unknown_scopes(self) -> list[Scope]:
-        """Ours' overwrites that no base has."""
-        return [scope for scope in self.mine.scopes if not any(self._known_to_bases(scope))]
-
-    def _standing(self, head: Position, side: Side) -> tuple[Scope, ...]:
-        """The overwrites that changed something against one of the bases; of theirs, those that are news to ours."""
-        states = [self.state(base) for base in self.at.bases[1:] and self.at.bases]
-        sides = [side, *(side_of(state, side.head, []) for state in states)]
-        taken = self._taken(head)
-        stand = [s for s in self._scopes(head) if any(stands(s, taken, one, self.origins) for one in sides)]
-        if head == self.at.theirs and stand and self.ours_moved:
-            known = {scope.of for scope in self._scopes(self.at.ours)}  # ours has had them, by a merge or pick
-            stand = [scope for scope in stand if scope.of not in known]
-        old = any if head == self.at.theirs else all  # what bases disagree on, ours has done
-        return tuple(scope for scope in stand if not old(self._known_to_bases(scope)))
-
-    def _scopes(self, head: Position) -> list[Scope]:
-        """The overwrites since the base that nothing has undone."""
-        changes = self.changes(head)
-        overwrites = [
-            (c, x.detail["scope"]) for c, x in changes if x.operation == "overwrite" and x.detail.get("scope")
-        ]
-        if not overwrites:
-            return []
-        reached, restores = self.reads.history.reached(head), restored(changes)
-        old = min(reached) if len(reached) == len(self.at.bases) else -1
-        found: list[Scope] = []
-        for commit, scope in overwrites:
-            deltas = [delta for delta in self.deltas(head) if delta.version == commit.version]
-            left = is_left(commit.version, head, restores) or (not lasting(changes) and self._is_so(deltas, head))
-            later = [delta for delta in self.deltas(head) if (delta.version or 0) > commit.version]
-            if commit.version > old and left and not is_reverted(deltas, later):
-                found += scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
-        return found
-
-    def _known_to_bases(self, scope: Scope) -> list[bool]:
-        """Whether each base has the overwrite; theirs may have it again by a merge."""
-        merges = self.catalog.merges()
-        reach = (reached(base, self.catalog.origin, merges) for base in self.at.bases)
-        return [scope.of is not None and reaches(scope.of, one, self.catalog.origin) for one in reach]
-
-    def _is_so(self, deltas: Sequence[TableDelta], head: Position) -> bool:
-        """Whether slots are as a commit left them: a REVERT may have undone a RESTORE."""
-        placed = {part.slot for delta in deltas for part in delta.placed}
-        removed = {slot for delta in deltas for slot in delta.removed}
-        there = self.state(head).parts.keys()
-        return placed <= there and there.isdisjoint(removed - placed)
+        side = side_of(self.base_state, self.state(head), deltas, partial(self.overwrites.took, head))
+        return replace(side, scopes=self.overwrites.standing(head, side))
 
     @cached_property
     def risen(self) -> np.ndarray:
