@@ -665,12 +665,18 @@ class TableMerge:
                 # A row that an earlier statement of theirs killed has the class of the last one, too.
                 ours, theirs = living(self.ours.rows.get(origin)), living(self.theirs.rows.get(origin))
                 row = last if last.alive else ours
-                # (Theirs has had this version, and has the row still: it came after the overwrite.)
-                if row and write.scope.holds(ours or row) and not (theirs and row.version in theirs.had):
+                if row and write.scope.holds(ours or row) and not self.came_after(write, row, theirs):
                     self.theirs_changed |= last.alive
                     table.rows[origin] = row.killed(write)
                 elif not row and last.write.kind != "overwrite" and write.scope.holds(last):
                     table.rows[origin] = last.killed(write)
+
+    @staticmethod
+    def came_after(write: Write, row: Row, theirs: Row | None) -> bool:
+        """Theirs has this version, or has had it and still has the row where it overwrote: so it came afterwards."""
+        if theirs is None:
+            return False
+        return row.version == theirs.version or (row.version in theirs.had and write.scope.holds(theirs))
 
     def overwrites(self) -> list[Write]:
         """Theirs' overwrites since the base that are not undone: a row that they killed or wrote is still so."""

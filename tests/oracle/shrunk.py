@@ -669,6 +669,11 @@ SHRUNK = {
         "THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH exp; MERGE BRANCH "
         "dev WITH (detect = 'cell'); USE BRANCH main; MERGE BRANCH exp WITH (detect = 'row')"
     ),
+    "CHERRY PICK of a TRUNCATE takes rows that theirs had moved out before": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; USE BRANCH dev; UPDATE d.t SET p = 0 WHERE k = 2; TRUNCATE "
+        "TABLE d.t PARTITION (p = 1); USE BRANCH main; CHERRY PICK dev@5"
+    ),
 }
 
 # Of a keyed table that is there already.
