@@ -141,8 +141,8 @@ def merge_flushes(
         here, there, all_say = (row_of(rules, columns, side, key) for side in (ours, theirs, merged))
         last = [(records_of(rules, side, key) or [None])[-1] for side in (ours, theirs, merged)]
         case = Case(rules, was, here, there, all_say, [rules.place(record) for record in last])
-        if overwrote[1]:  # (what ours took away, and theirs left as it was, stays away)
-            found = here if here is None and all(row == there for row in was) else there
+        if overwrote[1]:  # (flushes that ours took away, and theirs left as they were, stay away)
+            found = row_of(rules, columns, [f for f in theirs if f.id in ids(merged)], key)
         elif overwrote[0] and any(row is not None for row in was) and taken(key) and added(key):
             found = here  # A4, A5: what theirs did to a row that ours overwrote
         else:

@@ -674,6 +674,13 @@ SHRUNK = {
         "(2, 0, 1), (3, 0, 1); CREATE BRANCH dev FROM main; USE BRANCH dev; UPDATE d.t SET p = 0 WHERE k = 2; TRUNCATE "
         "TABLE d.t PARTITION (p = 1); USE BRANCH main; CHERRY PICK dev@5"
     ),
+    "rows that ours inserted, updated and deleted are no inserts": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(3, 0, 1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; TRUNCATE TABLE d.t "
+        "PARTITION (p = 1); INSERT INTO d.t (k, a, p) VALUES (4, 3, 1); USE BRANCH main; MERGE BRANCH dev WITH (detect "
+        "= 'cell'); UPDATE d.t SET b = 1; DELETE FROM d.t; USE BRANCH exp; UPDATE d.t SET a = 24; USE BRANCH main; "
+        "MERGE BRANCH exp@4 WITH (detect = 'file')"
+    ),
 }
 
 # Of a keyed table that is there already.
@@ -767,5 +774,18 @@ SHRUNK_KEYED = {
     "CHERRY PICK of a flush of a table that a RESTORE took and a pick brought again": (
         "CREATE BRANCH dev FROM main; USE BRANCH dev; INSERT INTO d.t (k, a, b, p) VALUES (1, 0, NULL, 1); RESTORE "
         "BRANCH TO VERSION 1; CHERRY PICK main@2; CHERRY PICK dev@3"
+    ),
+    "a flush that ours took away, in what theirs overwrote before it came": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (3, NULL, 2, 1); CREATE BRANCH dev FROM main; INSERT INTO d.t (k, a, b, p)"
+        " VALUES (0, 0, 3, 0); UPDATE d.t SET b = k + 2; INSERT INTO d.t (k, a, p) VALUES (1, NULL, 1); TRUNCATE TABLE "
+        "d.t; INSERT INTO d.t (k, a, p) VALUES (3, NULL, 1); USE BRANCH dev; CHERRY PICK main@8; TRUNCATE TABLE d.t; "
+        "REVERT main@7; MERGE BRANCH main"
+    ),
+    "REVERT of an overwrite that ours has by a pick: it runs again": (
+        "INSERT INTO d.t (k, a, b, p) VALUES (3, NULL, 2, 1); CREATE BRANCH dev FROM main; INSERT INTO d.t (k, a, b, p)"
+        " VALUES (0, 0, 3, 0); INSERT INTO d.t (k, a, p) VALUES (0, 1, 1); USE BRANCH dev; INSERT INTO d.t (k, a, p) "
+        "VALUES (0, 1, 1); USE BRANCH main; MERGE BRANCH dev; UPDATE d.t SET b = k + 2; USE BRANCH dev; UPDATE d.t SET "
+        "b = k + 2; USE BRANCH main; INSERT INTO d.t (k, a, p) VALUES (1, NULL, 1); TRUNCATE TABLE d.t; USE BRANCH dev;"
+        " CHERRY PICK main@9; INSERT INTO d.t (k, a, b, p) VALUES (1, NULL, 2, 1); REVERT main@9; MERGE BRANCH main"
     ),
 }

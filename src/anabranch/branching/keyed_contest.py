@@ -32,6 +32,8 @@ class Contest:
     removed: Mask
     discarded: Mask
     replaced: Mask
+    kept: Standing
+    """As theirs has them, without flushes that ours took away and theirs left as they were."""
 
     def __len__(self) -> int:
         return len(self.merged.present)
@@ -69,4 +71,5 @@ def contest_of(
         removed,
         records.held_by(overwritten) & records.held_by(taken) & np.logical_or.reduce([base.present for base in bases]),
         records.held_by(replaced),
+        records.standing([slot for slot in theirs if slot in every]),
     )

@@ -46,11 +46,11 @@ def decide(contest: Contest, choice: Sides) -> Verdict:
 
 
 def _replaced(contest: Contest, verdict: Verdict) -> Verdict:
-    """Theirs overwrote: what is there is theirs', but for keys that ours took away and theirs left as they were."""
-    mask = contest.replaced & (contest.ours.present | _Changes.of(contest).theirs)
-    fields = {name: where(mask, contest.theirs.column(name), values) for name, values in verdict.fields.items()}
+    """Theirs overwrote: what is there is theirs'."""
+    mask, kept = contest.replaced, contest.kept
+    fields = {name: where(mask, kept.column(name), values) for name, values in verdict.fields.items()}
     clashing = {name: found & ~mask for name, found in verdict.clashing.items()}
-    return Verdict(np.where(mask, contest.theirs.present, verdict.present), fields, verdict.clash & ~mask, clashing)
+    return Verdict(np.where(mask, kept.present, verdict.present), fields, verdict.clash & ~mask, clashing)
 
 
 @dataclass(frozen=True)

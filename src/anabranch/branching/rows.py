@@ -81,6 +81,10 @@ class Side:
         """All base rows that are gone, whatever the class."""
         return united(self.gone.values())
 
+    def _shows_versions(self, slot: int, origins: Origins) -> bool:
+        """Whether updated versions of rows that were first in a slot are there."""
+        return bool((versions(self, origins).origin >> POSITION_BITS == slot).any())
+
     def inserted(self, origins: Origins) -> list[Part]:
         """Parts with rows that are new since the base; updated versions of such rows are still new rows. Among the new
         versions that a MERGE INTO wrote, new rows are told by their origins."""
@@ -89,7 +93,7 @@ class Side:
             part = self.head.parts[slot]
             updated = self.causes.get(slot, {}).get("update", BitMap())
             if cause == "insert":
-                there = self.head.dead_in(part) < part.rows or bool(updated)
+                there = self.head.dead_in(part) < part.rows or (bool(updated) and self._shows_versions(slot, origins))
             else:
                 there = cause == "update" and bool(born(part, origins) & (visible(self.head, slot) | updated))
             if there:

@@ -22,6 +22,7 @@ from anabranch.commands.absent import told_of_absent
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
+from anabranch.commands.overwrites import undone_by_revert
 from anabranch.commands.resolutions import refuse_idle
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
@@ -145,7 +146,7 @@ def _apply(
         does = "cannot be undone on" if backwards else "cannot be picked onto"
         _refuse_conflicts(session, plan, f"version {commit.version} ({commit.operation}) {does}", wishes)
         if backwards:
-            _as_undoing(plan)
+            _as_undoing(session, plan)
         try:
             made = _commit(session, plan, verb, f"version {commit.version}: {commit.operation} {commit.message}")
         except CommitConflict:
@@ -154,9 +155,10 @@ def _apply(
     raise CommitConflict(f"the branch '{_name(session)}' kept moving. Run {verb} again.")
 
 
-def _as_undoing(plan: MergePlan) -> None:
-    """A revert's events are no statement's: what it takes away counts as never done."""
-    for made in plan.tables.values():
+def _as_undoing(session: Session, plan: MergePlan) -> None:
+    """A revert's events are no statement's: what it takes away counts as never done. It names the overwrites that it
+    undoes."""
+    for table_id, made in plan.tables.items():
         replay = Replay(made.deltas[0].table_id) if made.deltas else None
         for delta in made.deltas:
             assert replay is not None
@@ -165,8 +167,9 @@ def _as_undoing(plan: MergePlan) -> None:
             replay.kill("restore", delta.killed)
             replay.revived |= delta.revived
         made.deltas = replay.deltas() if replay is not None else []
+        undone = undone_by_revert(session.catalog, plan.at.bases[0], table_id)
         made.operations = [
-            ("restore" if operation in ROW_CLASSES else operation, {} if operation in ROW_CLASSES else detail)
+            ("restore" if operation in ROW_CLASSES else operation, undone if operation in ROW_CLASSES else detail)
             for operation, detail in made.operations
         ]
 

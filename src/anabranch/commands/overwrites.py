@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyroaring import BitMap
@@ -14,6 +14,7 @@ from anabranch.branching.restores import is_left, is_reverted, lasting, restored
 from anabranch.branching.row_merge import NO_ROWS
 from anabranch.branching.rows import Scope, Side, ids_of, side_of
 from anabranch.branching.scopes import scopes_of
+from anabranch.catalog import Catalog
 from anabranch.model.history import Position
 from anabranch.model.part import Part
 from anabranch.model.records import TableDelta
@@ -21,6 +22,18 @@ from anabranch.storage.row_ids import by_slot, meet
 
 if TYPE_CHECKING:
     from anabranch.commands.table_sides import TableSides
+
+
+UNDONE = "overwrites"
+"""In what a REVERT did to rows: the overwrites that it undid, each by the commit that first ran it."""
+
+
+def undone_by_revert(catalog: Catalog, commit: Position, table_id: str) -> dict[str, Any]:
+    """What a REVERT of this commit says of a table."""
+    changes = catalog.changes(commit, commit.version - 1, table_id)
+    bodies = [x.detail["scope"] for _, x in changes if x.operation == "overwrite" and x.detail.get("scope")]
+    undone = [list(scope.of) for body in bodies for scope in scopes_of(body, (), commit) if scope.of is not None]
+    return {UNDONE: undone} if undone else {}
 
 
 class Overwrites:
@@ -55,6 +68,16 @@ class Overwrites:
                 found += scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
         return found
 
+    def _reverted(self) -> set[Position | None]:
+        """Overwrites that a REVERT on ours has named, and that did not come again since."""
+        found: set[Position | None] = set()
+        for commit, change in self.sides.changes(self.at.ours):
+            if change.operation == "overwrite" and change.detail.get("scope"):
+                by = Position(commit.branch_id, commit.version)
+                found -= {scope.of for scope in scopes_of(change.detail["scope"], (), by)}
+            found |= {Position(*of) for of in change.detail.get(UNDONE, ())}
+        return found
+
     def _is_so(self, deltas: Sequence[TableDelta], head: Position) -> bool:
         """Whether slots are as a commit left them: a REVERT may have undone a RESTORE."""
         placed = {part.slot for delta in deltas for part in delta.placed}
@@ -69,7 +92,7 @@ class Overwrites:
         taken = self._taken(head)
         stand = [s for s in self.of(head) if any(stands(s, taken, one, self.sides.origins) for one in sides)]
         if head == self.at.theirs and stand and self.sides.ours_moved:
-            known = {scope.of for scope in self.of(self.at.ours)}  # ours has had them, by a merge or pick
+            known = {scope.of for scope in self.of(self.at.ours)} - self._reverted()  # had, by a merge or pick
             stand = [scope for scope in stand if scope.of not in known]
         old = any if head == self.at.theirs else all  # what bases disagree on, ours has done
         return tuple(scope for scope in stand if not old(self._known_to_bases(scope)))
