@@ -681,6 +681,12 @@ SHRUNK = {
         "= 'cell'); UPDATE d.t SET b = 1; DELETE FROM d.t; USE BRANCH exp; UPDATE d.t SET a = 24; USE BRANCH main; "
         "MERGE BRANCH exp@4 WITH (detect = 'file')"
     ),
+    "statements meet inserts in the order in which they were run": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); INSERT INTO d.t (id, a) VALUES (1, 0), (2, 0), (3, 0); CREATE BRANCH "
+        "a FROM main; CREATE BRANCH x FROM main; USE BRANCH x; UPDATE d.t SET b = 10; USE BRANCH main; UPDATE d.t SET b"
+        " = 2 WHERE id > 1; MERGE BRANCH x RESOLVE USING OURS WITH (detect = 'cell'); USE BRANCH a; INSERT INTO d.t "
+        "(id, a) VALUES (4, 0); MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
 }
 
 # Of a keyed table that is there already.

@@ -43,6 +43,7 @@ class Statement:
     at: Position
     change: Change
     rows: np.ndarray
+    time: int = 0
 
 
 @dataclass
@@ -52,6 +53,15 @@ class _Ran:
     at: Position
     change: Change
     own: dict[int, BitMap]
+    time: int
+
+
+_When = tuple[Position, int]
+"""A commit, and its time in microseconds."""
+
+
+def _when(commit: Commit) -> _When:
+    return Position(commit.branch_id, commit.version), commit.time_us
 
 
 class Statements:
@@ -77,9 +87,9 @@ class Statements:
             if len(rows):
                 known = found.get((ran.at, kind))
                 found[ran.at, kind] = Statement(
-                    ran.at, ran.change, rows if known is None else np.union1d(known.rows, rows)
+                    ran.at, ran.change, rows if known is None else np.union1d(known.rows, rows), ran.time
                 )
-        return list(found.values())
+        return sorted(found.values(), key=lambda statement: statement.time)  # as they were run, wherever they ran
 
     def brought(self, changed: Changed, *, all_taken: bool) -> list[Segment]:
         """Where they are, for the commit that brings them. All stand that theirs had, where it never went back and
@@ -101,17 +111,17 @@ class Statements:
         for statements, deltas in self._events():
             went_back = united(delta.killed for delta in deltas if delta.cause == "restore")
             back = without(back, went_back)
-            for at, change, killed in statements:
+            for (at, time), change, killed in statements:
                 for ran in found if meet(killed, back) else ():
                     ran.own = without(ran.own, meet(killed, back))
                 back = without(back, killed)
-                found.append(_Ran(at, change, dict(killed)))
+                found.append(_Ran(at, change, dict(killed), time))
             back = united([back, *(delta.revived for delta in deltas)])
         for ran in found:
             ran.own = without(ran.own, back)
         return found
 
-    def _events(self) -> Iterator[tuple[list[tuple[Position, Change, Positions]], list[TableDelta]]]:
+    def _events(self) -> Iterator[tuple[list[tuple[_When, Change, Positions]], list[TableDelta]]]:
         """Commit by commit: the statements that theirs ran or got there, and what the commit did to rows."""
         changes, deltas = self.changes, self.deltas
         redone = any(delta.cause == "restore" and delta.killed for delta in deltas)
@@ -133,9 +143,9 @@ class Statements:
 
     def _ran(
         self, commit: Commit, change: Change, deltas: Sequence[TableDelta], *, whole: bool
-    ) -> Iterator[tuple[Position, Change, Positions]]:
+    ) -> Iterator[tuple[_When, Change, Positions]]:
         if BROUGHT not in change.detail:
-            yield Position(commit.branch_id, commit.version), change, united(delta.killed for delta in deltas)
+            yield _when(commit), change, united(delta.killed for delta in deltas)
             return
         segments = [Segment(*each) for each in change.detail[BROUGHT]] if whole else self._segments(commit, change)
         for segment in segments:
@@ -144,7 +154,7 @@ class Statements:
             for first, ran in self.catalog.changes(at, segment.after, self.id):
                 if ran.operation in ("delete", "update"):
                     killed = united(delta.killed for delta in by_version.get(first.version, ()))
-                    yield Position(first.branch_id, first.version), ran, killed
+                    yield _when(first), ran, killed
 
     def _segments(self, commit: Commit, change: Change) -> list[Segment]:
         """A commit that ran a statement, or those that it names, without what all bases have."""
