@@ -687,6 +687,10 @@ SHRUNK = {
         " = 2 WHERE id > 1; MERGE BRANCH x RESOLVE USING OURS WITH (detect = 'cell'); USE BRANCH a; INSERT INTO d.t "
         "(id, a) VALUES (4, 0); MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'cell')"
     ),
+    "REVERT of another branch's DROP brings rows back that ours has deleted": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 1); CREATE BRANCH dev FROM main; USE BRANCH"
+        " dev; DROP TABLE d.t; USE BRANCH main; DELETE FROM d.t; REVERT dev@4"
+    ),
 }
 
 # Of a keyed table that is there already.

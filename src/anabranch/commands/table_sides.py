@@ -152,7 +152,7 @@ class TableSides:
     def _with_born(self) -> tuple[TableState, Shared]:
         if not self.born:
             return self._true_base, NOTHING_SHARED
-        bases = [self.state(base) for base in self.at.bases]
+        bases = [self._true_base] if self._unborn else [self.state(base) for base in self.at.bases]
         heads = self.state(self.at.ours), self.state(self.at.theirs)
         sides = (self.at.ours, self.at.theirs)
         common = self._true_base
