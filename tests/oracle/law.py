@@ -319,7 +319,7 @@ class TableMerge:
     def without_passing(self, table: Table) -> Table:
         """Rows that came and went since the base are nothing, and so are versions of rows that are gone."""
         base = {origin: row for known in reversed(self.bases) for origin, row in known.rows.items()}
-        rows = {}
+        rows = {origin: row for origin, row in self.ours.rows.items() if not row.alive}  # had, all the same
         for origin, row in table.rows.items():
             before = base.get(origin)
             if row.alive:

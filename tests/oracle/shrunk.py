@@ -691,6 +691,14 @@ SHRUNK = {
         "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 1); CREATE BRANCH dev FROM main; USE BRANCH"
         " dev; DROP TABLE d.t; USE BRANCH main; DELETE FROM d.t; REVERT dev@4"
     ),
+    "a merge that takes theirs as it is forgets no row that ours has had": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; USE BRANCH a; UPDATE d.t "
+        "SET b = 13 WHERE k < 3; USE BRANCH main; INSERT OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (1, 3); USE "
+        "BRANCH x; MERGE BRANCH main WITH (detect = 'cell'); USE BRANCH main; INSERT OVERWRITE d.t PARTITION (p = 1) "
+        "(k, a) VALUES (1, 0); USE BRANCH a; MERGE BRANCH main WITH (detect = 'row'); USE BRANCH main; MERGE BRANCH a "
+        "RESOLVE USING OURS WITH (detect = 'row'); CHERRY PICK x@4"
+    ),
 }
 
 # Of a keyed table that is there already.

@@ -4,26 +4,15 @@ import pytest
 from hypothesis import given, settings
 
 from .keyed_histories import histories
-from .law import Undecided
-from .pair import Pair, Step, agree
+from .pair import Step, agree
 from .statements import ENGINES, properties
-from .test_histories import EVERY_BRANCH, FUZZ
+from .test_histories import FUZZ, live_through
 
 
 @settings(FUZZ)
 @given(histories)
 def test_model_and_lake_agree(history: list[Step]) -> None:
-    with Pair() as pair:
-        for branch, statement in history:
-            try:
-                pair.run(branch, statement)
-            except Undecided:
-                pair.script.pop()
-                continue
-            if EVERY_BRANCH:
-                for each in pair.model.branches:
-                    pair.compare(each)
-        pair.compare_all()
+    live_through(history)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
