@@ -325,14 +325,15 @@ class TableMerge:
             if row.alive:
                 rows[origin] = row
             elif before:
-                rows[origin] = before if before.version == row.version else before.killed(row.write)
+                same = before.version == row.version
+                rows[origin] = self.ours.rows[origin] if same else before.killed(self.as_ours(row.write))
         stand = {scope.of for scope in self.newly_overwrote()} | {write.id for write in self.overwrites()}
         return replace(
             table,
             rows=rows,
             gone=self.gone(table.flushes),
             ever=self.ours.ever | table.ever,
-            overwrites=table.overwrites if self.how.backwards else self.ours.overwrites | stand,
+            overwrites=self.overwrites_gone_back if self.how.backwards else self.ours.overwrites | stand,
         )
 
     def conflict(self, rule: str, *, data: bool = False) -> None:
@@ -445,7 +446,7 @@ class TableMerge:
         self.check_types(table, [flush.types for flush in flushes])
         table.gone = self.gone(table.flushes)
         if self.how.backwards:
-            table.overwrites -= self.bases[0].overwrites - self.theirs.overwrites
+            table.overwrites = self.overwrites_gone_back
         else:
             table.overwrites |= {scope.of for scope in scopes[1]}
 
@@ -501,7 +502,7 @@ class TableMerge:
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
         if self.how.backwards:
-            table.overwrites -= self.bases[0].overwrites - self.theirs.overwrites
+            table.overwrites = self.overwrites_gone_back
         else:
             table.overwrites |= {write.id for write in self.overwrites()}
         table.ever |= table.overwrites
@@ -703,6 +704,12 @@ class TableMerge:
         known = frozenset().union(*(base.overwrites for base in self.bases))
         writes = [row.born if row.alive else row.write for row in self.ours.rows.values()]
         return [write for write in writes if write.kind == "overwrite" and write.id not in known]
+
+    @property
+    def overwrites_gone_back(self) -> frozenset[int]:
+        """Of a REVERT: those that it undid are not had any more, and those that it redid are again."""
+        before, after = self.theirs.overwrites, self.bases[0].overwrites
+        return self.ours.overwrites - (after - before) | (before - after) & self.ours.ever
 
     @property
     def known_overwrites(self) -> frozenset[int]:

@@ -51,18 +51,3 @@ def without_undone(
         else:
             found.append(delta)
     return found
-
-
-def is_reverted(deltas: Iterable[TableDelta], later: Iterable[TableDelta]) -> bool:
-    """Whether what a commit did to slots was taken back at once, by a REVERT, and not brought back since."""
-    placed = {part.slot for delta in deltas for part in delta.placed}
-    removed = {slot for delta in deltas for slot in delta.removed}
-    there, gone = (placed, removed), (removed, placed)  # what an undo removes and places, and what undoes the undo
-    reverted = False
-    for delta in later:
-        takes, brings = gone if reverted else there
-        undoes = takes.issubset(delta.removed) and brings.issubset(part.slot for part in delta.placed)
-        undoes = undoes and brings.isdisjoint(delta.killed)  # else some rows came back, and others did not
-        if delta.cause == "restore" and undoes and (placed or removed):
-            reverted = not reverted
-    return reverted

@@ -1,13 +1,48 @@
-"""Overwrites as the op log records them: their scopes as JSON, and back."""
+"""Overwrites as the op log records them: their scopes as JSON, and back; and which of them a table has had."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from anabranch.branching.rows import Scope
-from anabranch.model.history import Position
-from anabranch.model.records import TableDelta
+from anabranch.model.history import Commit, Position
+from anabranch.model.records import Change, Operation, TableDelta
+
+UNDONE: Final = "overwrites"
+"""In what a REVERT did to rows: the overwrites that it undid, each by the commit that first ran it."""
+REDONE: Final = "overwrites_redone"
+"""Likewise those that it brought back, if its branch has had them."""
+HAD: Final = "overwrites_had"
+"""In how a table came by a merge: the overwrites that came along with it."""
+
+TELLING: Final[tuple[Operation, ...]] = ("overwrite", "restore", "create", "drop")
+"""The changes of a table that tell which overwrites it has had."""
+
+
+def had(changes: Iterable[tuple[Commit, Change]]) -> dict[Position, int]:
+    """The overwrites that a table has had and that nothing has undone, each by the commit that first ran it -> the
+    version at which it came. `changes`: all TELLING ones along a lineage, oldest first."""
+    now: dict[Position, int] = {}
+    ever: dict[Position, int] = {}
+    known: dict[int, dict[Position, int]] = {-1: now}
+    for commit, change in changes:
+        detail, version = change.detail, commit.version
+        came = {Position(*of): version for of in detail.get(HAD, ())}
+        if change.operation == "overwrite" and detail.get("scope"):
+            by = Position(commit.branch_id, version)
+            came |= {scope.of: version for scope in scopes_of(detail["scope"], (), by) if scope.of is not None}
+        if change.operation == "drop":
+            now = {}
+        elif change.operation == "restore" and "version" in detail:
+            now = known[max(at for at in known if at <= detail["version"])]
+        undone = {Position(*of) for of in detail.get(UNDONE, ())}
+        redone = {Position(*of) for of in detail.get(REDONE, ())}
+        ever |= came
+        now = {of: at for of, at in now.items() if of not in undone} | came
+        now |= {of: ever[of] for of in redone & ever.keys()}
+        known[version] = now
+    return now
 
 
 def scope_json(scope: Scope) -> dict[str, Any]:

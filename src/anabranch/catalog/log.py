@@ -89,7 +89,8 @@ def _changes_of(on: On) -> Any:
 
 def _changes_of_class(on: On) -> Any:
     objects: BindParameter[Any] = bindparam("objects", expanding=True)
-    return _all_changes(on).where(change.c.object_id.in_(objects), change.c.operation == bindparam("operation"))
+    operations: BindParameter[Any] = bindparam("operations", expanding=True)
+    return _all_changes(on).where(change.c.object_id.in_(objects), change.c.operation.in_(operations))
 
 
 NEWER = (
@@ -147,13 +148,13 @@ class Log(Branches):
         return [(one.commit, c) for one in known for c in one.changes if object_id is None or c.object_id == object_id]
 
     def changes_of(
-        self, position: Position, object_ids: Iterable[str], operation: Operation
+        self, position: Position, object_ids: Iterable[str], *operations: Operation
     ) -> dict[str, list[tuple[Commit, Change]]]:
-        """Every change of one class up to here, of many objects; one without any is left out."""
+        """Every change of some classes up to here, of many objects; one without any is left out."""
         segments = self.lineage(position)
 
         def read(batch: list[str]) -> list[Any]:
-            return _CHANGES_OF_CLASS.rows(self._db.rows, segments, {"objects": batch, "operation": operation})
+            return _CHANGES_OF_CLASS.rows(self._db.rows, segments, {"objects": batch, "operations": list(operations)})
 
         found: dict[str, list[tuple[Commit, Change]]] = {}
         for commit, done in changes_in(in_batches(object_ids, read)):

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyroaring import BitMap
 
-from anabranch.branching.base import reached, reaches
 from anabranch.branching.overwritten import Taken, stands, taken_by_overwrites, with_origin
-from anabranch.branching.restores import is_left, is_reverted, lasting, restored
+from anabranch.branching.restores import restored
 from anabranch.branching.row_merge import NO_ROWS
 from anabranch.branching.rows import Scope, Side, ids_of, side_of
-from anabranch.branching.scopes import scopes_of
+from anabranch.branching.scopes import REDONE, TELLING, UNDONE, had, scopes_of
 from anabranch.catalog import Catalog
 from anabranch.model.history import Position
 from anabranch.model.part import Part
-from anabranch.model.records import TableDelta
 from anabranch.storage.row_ids import by_slot, meet
 
 if TYPE_CHECKING:
     from anabranch.commands.table_sides import TableSides
 
 
-UNDONE = "overwrites"
-"""In what a REVERT did to rows: the overwrites that it undid, each by the commit that first ran it."""
+def overwrites_had(catalog: Catalog, at: Position, table_id: str) -> dict[Position, int]:
+    """Those that a table has had there and that nothing has undone -> the version at which it got them."""
+    return had(catalog.changes_of(at, [table_id], *TELLING).get(table_id, ()))
 
 
 def undone_by_revert(catalog: Catalog, commit: Position, table_id: str) -> dict[str, Any]:
-    """What a REVERT of this commit says of a table."""
-    changes = catalog.changes(commit, commit.version - 1, table_id)
-    bodies = [x.detail["scope"] for _, x in changes if x.operation == "overwrite" and x.detail.get("scope")]
-    undone = [list(scope.of) for body in bodies for scope in scopes_of(body, (), commit) if scope.of is not None]
-    return {UNDONE: undone} if undone else {}
+    """What a REVERT of this commit says of a table: the overwrites that it undoes, and those that it brings back."""
+    before, after = (overwrites_had(catalog, Position(commit.branch_id, commit.version - n), table_id) for n in (1, 0))
+    told = {UNDONE: after.keys() - before.keys(), REDONE: before.keys() - after.keys()}
+    return {what: sorted(map(list, overwrites)) for what, overwrites in told.items() if overwrites}
 
 
 class Overwrites:
@@ -43,6 +41,7 @@ class Overwrites:
         self.sides, self.at, self.catalog = sides, sides.at, sides.catalog
         self._of: dict[Position, list[Scope]] = {}
         self._took: dict[Position, Taken] = {}
+        self._known: dict[Position, Mapping[Position, int]] = {}
 
     def of(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
@@ -57,33 +56,19 @@ class Overwrites:
         ]
         if not overwrites:
             return []
-        reached, restores = self.sides.reads.history.reached(head), restored(changes)
+        reached, left = self.sides.reads.history.reached(head), self._had(head)
         old = min(reached) if len(reached) == len(self.at.bases) else -1
         found: list[Scope] = []
         for commit, scope in overwrites:
             deltas = [delta for delta in self.sides.deltas(head) if delta.version == commit.version]
-            left = is_left(commit.version, head, restores) or (not lasting(changes) and self._is_so(deltas, head))
-            later = [delta for delta in self.sides.deltas(head) if (delta.version or 0) > commit.version]
-            if commit.version > old and left and not is_reverted(deltas, later):
-                found += scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
+            scopes = scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
+            found += [s for s in scopes if commit.version > old and s.of and left.get(s.of) == commit.version]
         return found
 
-    def _reverted(self) -> set[Position | None]:
-        """Overwrites that a REVERT on ours has named, and that did not come again since."""
-        found: set[Position | None] = set()
-        for commit, change in self.sides.changes(self.at.ours):
-            if change.operation == "overwrite" and change.detail.get("scope"):
-                by = Position(commit.branch_id, commit.version)
-                found -= {scope.of for scope in scopes_of(change.detail["scope"], (), by)}
-            found |= {Position(*of) for of in change.detail.get(UNDONE, ())}
-        return found
-
-    def _is_so(self, deltas: Sequence[TableDelta], head: Position) -> bool:
-        """Whether slots are as a commit left them: a REVERT may have undone a RESTORE."""
-        placed = {part.slot for delta in deltas for part in delta.placed}
-        removed = {slot for delta in deltas for slot in delta.removed}
-        there = self.sides.state(head).parts.keys()
-        return placed <= there and there.isdisjoint(removed - placed)
+    def _had(self, at: Position) -> Mapping[Position, int]:
+        if at not in self._known:
+            self._known[at] = overwrites_had(self.catalog, at, self.sides.id)
+        return self._known[at]
 
     def standing(self, head: Position, side: Side) -> tuple[Scope, ...]:
         """The overwrites that changed something against one of the bases; of theirs, those that are news to ours."""
@@ -92,16 +77,13 @@ class Overwrites:
         taken = self._taken(head)
         stand = [s for s in self.of(head) if any(stands(s, taken, one, self.sides.origins) for one in sides)]
         if head == self.at.theirs and stand and self.sides.ours_moved:
-            known = {scope.of for scope in self.of(self.at.ours)} - self._reverted()  # had, by a merge or pick
-            stand = [scope for scope in stand if scope.of not in known]
+            stand = [scope for scope in stand if scope.of not in self._had(self.at.ours)]  # by a merge or pick
         old = any if head == self.at.theirs else all  # what bases disagree on, ours has done
         return tuple(scope for scope in stand if not old(self._known_to_bases(scope)))
 
     def _known_to_bases(self, scope: Scope) -> list[bool]:
         """Whether each base has the overwrite; theirs may have it again by a merge."""
-        merges = self.catalog.merges()
-        reach = (reached(base, self.catalog.origin, merges) for base in self.at.bases)
-        return [scope.of is not None and reaches(scope.of, one, self.catalog.origin) for one in reach]
+        return [scope.of in self._had(base) for base in self.at.bases]
 
     # --- rows that they took ------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowM
 from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, shows_others, side_of, visible
 from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
-from anabranch.branching.scopes import scope_json
+from anabranch.branching.scopes import HAD, scope_json
 from anabranch.branching.settle import same_rows
 from anabranch.branching.versions import surely_differs
 from anabranch.commands.contests import Contests
@@ -29,6 +29,7 @@ from anabranch.commands.meet_inserts import Inserts
 from anabranch.commands.merge_plan import TableMerge, Wishes
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.not_null import require
+from anabranch.commands.overwrites import overwrites_had
 from anabranch.commands.own_types import unreadable_type
 from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.session import Session
@@ -169,6 +170,10 @@ class TableMerger(TableSides):
             gone = {} if is_new else settled_classes(self.other, self.origins).gone
             brought = self._brought({cause: gone.get(cause, {}) for cause in ("delete", "update")}, NO_ROWS)
             made.operations += [("delete", {BROUGHT: brought})] if brought else []
+        overwrites = sorted(map(list, overwrites_had(self.catalog, self.at.theirs, self.id)))
+        if overwrites:
+            (how, detail), *others = made.operations
+            made.operations = [(how, {**detail, HAD: overwrites}), *others]
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
         self.hide_schemas(made)
 
