@@ -687,7 +687,7 @@ class TableMerge:
             if self.is_new(origin):  # what both have had counts as if it had been there
                 known = [last_shared(self.ours.rows.get(origin), row)]
             in_base = any(map(living, known))
-            if row.alive and not in_base:
+            if row.alive and not in_base and row.born.id in self.theirs.overwrites:  # else a REVERT brought it
                 found[row.born.id] = row.born
             if not row.alive and in_base:
                 found[row.write.id] = row.write
@@ -776,19 +776,19 @@ class Change:
 
         return any(look(base) != look(head) for base in self.bases or [None])
 
-    def _class(self, head: Row | None, record: Row | None, columns: list[Column]) -> str | None:
+    def _class(self, head: Row | None, record: Row | None, side: Table) -> str | None:
         """insert | delete | update | overwrite: from the difference; a kill has the class of the last statement."""
-        if self.alike or not self._differs(head, columns):
+        if self.alike or not self._differs(head, side.columns):
             return None
         if head is None:
             return "overwrite" if record and record.write.kind == "overwrite" else "delete"
         if self.base is None:
-            return "overwrite" if head.born.kind == "overwrite" else "insert"
+            return "overwrite" if head.born.id in side.overwrites else "insert"
         return "update"
 
     @property
     def ours_class(self) -> str | None:
-        found = self._class(self.ours, self.ours_record, self.table.ours.columns)
+        found = self._class(self.ours, self.ours_record, self.table.ours)
         if found == "overwrite" and self.ours is None and not self.ours_record.write.scope.holds(self.base):
             return "delete"  # ours moved it into the overwritten scope first: A4 and A5 are not about this row
         if found == "delete" and self.ours_record is None and len(self.table.bases) > 1:
@@ -799,7 +799,7 @@ class Change:
 
     @property
     def theirs_class(self) -> str | None:
-        found = self._class(self.theirs, self.theirs_record, self.table.theirs.columns)
+        found = self._class(self.theirs, self.theirs_record, self.table.theirs)
         if found == "overwrite" and self.theirs is None:
             # Going back overwrites nothing; nor does, row by row, an overwrite that one of several bases has had.
             crossed = len(self.table.bases) > 1 and self.table.detect != "file"

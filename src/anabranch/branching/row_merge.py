@@ -165,7 +165,7 @@ def merge_rows(
     replay = _replayed(ours, theirs.sparing(spared))
     _reappear(ours, theirs, origins, replay)
     mine, other = _without(ours.gone, alike), _without(theirs.gone, alike)
-    if shows_unknown(ours) and shows_unknown(theirs):
+    if shows_unknown(ours) or shows_unknown(theirs):
         contest = contest.and_also(_risen(ours, theirs, origins, detect, replay))
     if len(contest):
         contest = contest.where(_contested(contest, ours, theirs, detect, replay, shared))
@@ -278,17 +278,21 @@ def _meeting(ours: Side, theirs: Side, origins: Origins) -> tuple[Contest, Posit
 
 def _risen(ours: Side, theirs: Side, origins: Origins, detect: Detect, replay: Replay) -> Contest:
     """Rows that the base does not show and both sides do, in different versions: one had been kept against the other
-    side's DELETE, say, and then the DELETE was undone. A side whose version the other one had, and left behind, has
-    nothing new, and all versions come from the first; the contest is about rows of which neither is so, held against
-    their first versions."""
+    side's DELETE, say, and then the DELETE was undone; or a pick brought a newer one first. A side whose version the
+    other one had, and left behind, has nothing new, and all versions come from the first; the contest is about rows of
+    which neither is so, held against their first versions."""
     here, there = versions(ours, origins), versions(theirs, origins)
     lost = [origins_of(ids_of(side.lost()), side.base.parts, origins) for side in (ours, theirs)]
-    rows = np.setdiff1d(np.intersect1d(here.origin, there.origin), np.concatenate(lost))
+    rows = np.setdiff1d(np.concatenate([here.origin, there.origin]), np.concatenate(lost))
     mine, other = here.find(rows), there.find(rows)
+    apart = (mine >= 0) & (other >= 0) & (mine != other)
+    rows, mine, other = rows[apart], mine[apart], other[apart]
     had = (other == rows) | ((mine != rows) & np.isin(other >> POSITION_BITS, list(ours.head.parts)))
     left = ~had & ((mine == rows) | np.isin(mine >> POSITION_BITS, list(theirs.head.parts)))
-    for slot, positions in by_slot(other[had & (mine != other)]).items():
-        if slot in replay.revived:
+    for slot, positions in by_slot(other[had]).items():
+        if slot in replay.shown:
+            replay.discard(ids_of({slot: positions}))
+        elif slot in replay.revived:
             replay.revived[slot] = replay.revived[slot] - positions
     replay.revived = {slot: positions for slot, positions in replay.revived.items() if positions}
     apart = ~had & ~left

@@ -57,7 +57,8 @@ class Side:
     """`gone`: class -> base rows that are not visible any more. `placed`: slot -> class, of slots that the base lacks.
 
     `back`: rows of the base's slots that were dead there and are visible now. `scopes`: overwrites that still stand.
-    `undone`: slots of the base that going back took away, rather than a statement.
+    `undone`: slots of the base that going back took away, rather than a statement. `older`: slots that the base lacks
+    and no statement since has written: their first versions may be of rows that the base shows in newer ones.
     """
 
     base: TableState
@@ -68,6 +69,7 @@ class Side:
     causes: Mapping[int, Mapping[str, BitMap]]
     scopes: tuple[Scope, ...] = ()
     undone: frozenset[int] = frozenset()
+    older: frozenset[int] = frozenset()
 
     @property
     def changed(self) -> bool:
@@ -258,40 +260,54 @@ def born(part: Part, origins: Origins) -> BitMap:
 
 @dataclass(frozen=True)
 class Versions:
-    """The live rows of a side's updated parts: sorted origins, and the ids that they have now."""
+    """The live rows of a side's updated parts: sorted origins, and the ids that they have now. `first`: the slots of
+    first versions that the base lacks, as a state has them."""
 
     origin: np.ndarray
     id: np.ndarray
+    state: TableState | None = None
+    first: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, origins: np.ndarray, ids: np.ndarray) -> Versions:
+    def of(
+        cls,
+        origins: np.ndarray,
+        ids: np.ndarray,
+        state: TableState | None = None,
+        first: frozenset[int] = frozenset(),
+    ) -> Versions:
         order = np.argsort(origins, kind="stable")
-        return cls(origins[order], ids[order])
+        return cls(origins[order], ids[order], state, first)
 
     def find(self, origins: np.ndarray) -> np.ndarray:
         """The current id of every origin; -1: none of these parts has it."""
-        if not len(self.origin):
-            return np.full(len(origins), -1, np.int64)
-        at = np.minimum(np.searchsorted(self.origin, origins), len(self.origin) - 1)
-        found: np.ndarray = np.where(self.origin[at] == origins, self.id[at], -1)
+        found = np.full(len(origins), -1, np.int64)
+        if len(self.origin):
+            at = np.minimum(np.searchsorted(self.origin, origins), len(self.origin) - 1)
+            found = np.where(self.origin[at] == origins, self.id[at], -1)
+        if self.first and self.state is not None:
+            missing = origins[found < 0]
+            for slot in self.first.intersection(np.unique(missing >> POSITION_BITS).tolist()):
+                wanted = by_slot(missing[missing >> POSITION_BITS == slot])
+                shown = ids_of({slot: wanted[slot] & visible(self.state, slot)})
+                found = np.where(np.isin(origins, shown), origins, found)
         return found
 
 
 def versions(side: Side, origins: Origins) -> Versions:
     """Reads the origins of the parts that updates placed since the base. A version that is back counts as well."""
-    ids, found = [], []
+    first = frozenset(slot for slot in side.placed if not side.head.parts[slot].has_origin)
+    ids, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     if side.back:
         ids.append(ids_of(side.back))
-        found.append(origins_of(ids[0], side.head.parts, origins))
+        found.append(origins_of(ids[-1], side.head.parts, origins))
     for slot in side.placed:
         part = side.head.parts[slot]
         if part.has_origin:
             live = ids_of({slot: visible(side.head, slot)})
             ids.append(live)
             found.append(origins_of(live, side.head.parts, origins))
-    if not ids:
-        return Versions(np.empty(0, np.int64), np.empty(0, np.int64))
-    return Versions.of(np.concatenate(found), np.concatenate(ids))
+    return Versions.of(np.concatenate(found), np.concatenate(ids), side.head, first)
 
 
 def settled_classes(side: Side, origins: Origins) -> Side:
@@ -327,6 +343,8 @@ def risen(side: Side, origins: Origins) -> np.ndarray:
 def shows_unknown(side: Side) -> bool:
     """Whether the side may show versions of rows that no update of the base's rows made: it does not where there is one
     for every row that was updated, and all are alive."""
+    if side.older and any(side.base.parts[slot].has_origin for slot in side.lost()):
+        return True
     placed = [part for slot in side.placed if (part := side.head.parts[slot]).has_origin]
     if side.back or any(side.head.dead_in(part) for part in placed):
         return True

@@ -24,10 +24,10 @@ from anabranch.branching.row_merge import Changed
 from anabranch.branching.rows import Positions, ids_of, origins_of
 from anabranch.execution.predicate import Predicate
 from anabranch.model.history import Commit, Position, Segment
-from anabranch.model.part import POSITION_BITS
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta
 from anabranch.model.schema import Schema
-from anabranch.storage.row_ids import meet, united, without
+from anabranch.storage.row_ids import by_slot, meet, united, without
 
 if TYPE_CHECKING:
     from anabranch.commands.table_sides import TableSides
@@ -148,13 +148,33 @@ class Statements:
             yield _when(commit), change, united(delta.killed for delta in deltas)
             return
         segments = [Segment(*each) for each in change.detail[BROUGHT]] if whole else self._segments(commit, change)
+        ended = self._ended(commit, deltas) if segments else None
         for segment in segments:
             at = Position(segment.branch_id, segment.upto)
             by_version = _by_version(self.catalog.deltas(at, self.id, segment.after))
             for first, ran in self.catalog.changes(at, segment.after, self.id):
                 if ran.operation in ("delete", "update"):
-                    killed = united(delta.killed for delta in by_version.get(first.version, ()))
+                    killed: Positions = united(delta.killed for delta in by_version.get(first.version, ()))
+                    if ended is not None and killed:
+                        ids = ids_of(killed)
+                        killed = by_slot(ids[np.isin(self._origins(ids, _when(first)[0]), ended)])
                     yield _when(first), ran, killed
+
+    def _ended(self, commit: Commit, deltas: Sequence[TableDelta]) -> np.ndarray | None:
+        """The origins of rows of which a merge or pick ended a version that its branch showed, or which came with it:
+        what it brings changed no others there. None: the whole table came with it."""
+        whole = (change for done, change in self.changes if done.version == commit.version)
+        if any(change.operation in ("create", "restore") for change in whole):
+            return None
+        at = Position(commit.branch_id, commit.version)
+        placed = [part.slot for delta in deltas for part in delta.placed]
+        removed = self._parts([slot for delta in deltas for slot in delta.removed], at)
+        gone = {slot: BitMap(range(part.rows)) for slot, part in removed.items()}
+        ids = ids_of(united([gone, *(delta.killed for delta in deltas)]))
+        origins = self._origins(ids, at)
+        theirs = np.isin(ids >> POSITION_BITS, placed) & ~np.isin(origins >> POSITION_BITS, placed)
+        ended: np.ndarray = origins[~theirs]
+        return ended
 
     def _segments(self, commit: Commit, change: Change) -> list[Segment]:
         """A commit that ran a statement, or those that it names, without what all bases have."""
@@ -183,11 +203,15 @@ class Statements:
 
     def _origins(self, ids: np.ndarray, at: Position) -> np.ndarray:
         """Of versions that theirs may never have had: a pick can bring a statement without what it ran on."""
+        return origins_of(ids, self._parts(np.unique(ids >> POSITION_BITS).tolist(), at), self.sides.origins)
+
+    def _parts(self, slots: Iterable[int], at: Position) -> dict[int, Part]:
+        """These slots, as they were before a commit."""
         parts = {part.slot: part for delta in self.deltas for part in delta.placed}
         parts |= self.sides.base_state.parts
-        if not np.isin(ids >> POSITION_BITS, list(parts)).all():
+        if not parts.keys() >= set(slots):
             parts |= self.catalog.state(Position(at.branch_id, at.version - 1), self.id).parts
-        return origins_of(ids, parts, self.sides.origins)
+        return {slot: parts[slot] for slot in slots}
 
 
 # --- what statements speak of -----------------------------------------------------------------------------------------

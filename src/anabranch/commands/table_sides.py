@@ -38,6 +38,9 @@ from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
 from anabranch.storage.row_ids import by_slot, without
 
+_BRINGING = ("MERGE BRANCH", "CHERRY PICK", "REVERT", "RESTORE")
+"""Commits that place what others wrote."""
+
 
 class TableSides:
     """Reads what a merge needs to know of one table, once, and only if it is needed: what stands at the bases and at
@@ -89,7 +92,7 @@ class TableSides:
         """The table as it was created, or else as it came to theirs."""
         for head in (self.at.theirs, self.at.ours):
             for commit, change in self.catalog.changes(head, -1, self.id):
-                if change.operation == "create" and commit.operation not in ("MERGE BRANCH", "CHERRY PICK", "REVERT"):
+                if change.operation == "create" and commit.operation not in _BRINGING:
                     return self.catalog.table_by_id(Position(head.branch_id, commit.version), self.id)
         return None
 
@@ -195,10 +198,16 @@ class TableSides:
             bases = self.reads.history.reached(head)
             after = max(bases) if len(bases) == len(self.at.bases) else head.version
             deltas = without_undone(deltas, changes, after, head)
-        if not self.overwrites.of(head):
-            return side_of(self.base_state, self.state(head), deltas)
-        side = side_of(self.base_state, self.state(head), deltas, partial(self.overwrites.took, head))
-        return replace(side, scopes=self.overwrites.standing(head, side))
+        took = partial(self.overwrites.took, head) if self.overwrites.of(head) else None
+        side = side_of(self.base_state, self.state(head), deltas, took)
+        side = replace(side, older=self._older(side, head))
+        return replace(side, scopes=self.overwrites.standing(head, side)) if took else side
+
+    def _older(self, side: Side, head: Position) -> frozenset[int]:
+        """The slots that the base lacks and that no statement of the head has written since."""
+        brought = {commit.version for commit, _ in self.changes(head) if commit.operation in _BRINGING}
+        wrote = {part.slot for delta in self.deltas(head) if delta.version not in brought for part in delta.placed}
+        return frozenset(side.placed.keys() - wrote)
 
     @cached_property
     def risen(self) -> np.ndarray:
