@@ -699,6 +699,68 @@ SHRUNK = {
         "(k, a) VALUES (1, 0); USE BRANCH a; MERGE BRANCH main WITH (detect = 'row'); USE BRANCH main; MERGE BRANCH a "
         "RESOLVE USING OURS WITH (detect = 'row'); CHERRY PICK x@4"
     ),
+    "a TRUNCATE of deleted rows gives them its class, and a merge that brings nothing of them leaves it": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; UPDATE d.t SET p = 0 "
+        "WHERE k = 1; USE BRANCH x; DELETE FROM d.t WHERE k >= 2; USE BRANCH main; MERGE BRANCH x@4 RESOLVE USING "
+        "THEIRS WITH (detect = 'file'); USE BRANCH x; TRUNCATE TABLE d.t PARTITION (p = 1); USE BRANCH a; MERGE INTO "
+        "d.t AS t USING (VALUES (4, 3)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED "
+        "THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH x; MERGE BRANCH main WITH (detect = 'file'); USE BRANCH a; "
+        "MERGE BRANCH x RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
+    "an overwrite that a base has undone, and theirs picked, runs on what ours overwrote": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; INSERT OVERWRITE d.t PARTITION (p = 1) (k, a) "
+        "VALUES (3, 2); REVERT main@4; INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (1, 2); USE BRANCH a; "
+        "CHERRY PICK main@4; USE BRANCH main; INSERT OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (2, 1); USE BRANCH "
+        "a; MERGE BRANCH main@6 RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH main; MERGE BRANCH a WITH (detect"
+        " = 'file')"
+    ),
+    "REVERT of a REVERT of an overwrite: it counts again": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; MERGE INTO d.t AS t USING"
+        " (VALUES (1, 2)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED THEN INSERT "
+        "(k, a) VALUES (s.k, s.a); INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (4, 1); REVERT main@5; REVERT "
+        "main@6; USE BRANCH a; INSERT INTO d.t (k, a, p) VALUES (4, 1, 0); MERGE BRANCH main RESOLVE USING OURS WITH "
+        "(detect = 'cell')"
+    ),
+    "an overwrite takes the older version that ours shows in another partition": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; UPDATE d.t SET p = 1 WHERE p = 0; INSERT "
+        "OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (3, 2); TRUNCATE TABLE d.t PARTITION (p = 1); USE BRANCH a; "
+        "CHERRY PICK main@6"
+    ),
+    "REVERT of a REVERT brings no first version beside a newer one": (
+        "CREATE TABLE d.t (id INT, a INT); INSERT INTO d.t (id, a) VALUES (1, 1); CREATE BRANCH dev FROM main; USE "
+        "BRANCH dev; INSERT INTO d.t (id, a) VALUES (4, 4); USE BRANCH main; MERGE BRANCH dev WITH (detect = 'row'); "
+        "REVERT main@4; USE BRANCH dev; UPDATE d.t SET a = 44 WHERE id = 4; USE BRANCH main; MERGE BRANCH dev RESOLVE "
+        "USING THEIRS WITH (detect = 'row'); REVERT main@5; UPDATE d.t SET a = 5 WHERE id = 4"
+    ),
+    "rows that REVERT brings of another branch's overwrite overwrite nothing": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; USE BRANCH a; MERGE INTO "
+        "d.t AS t USING (VALUES (1, 0)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED "
+        "THEN INSERT (k, a) VALUES (s.k, s.a); INSERT OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (1, 3); INSERT "
+        "OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (2, 3); USE BRANCH main; REVERT a@6; USE BRANCH x; INSERT "
+        "OVERWRITE d.t PARTITION (p = 1) (k, a) VALUES (4, 3); MERGE BRANCH main WITH (detect = 'cell')"
+    ),
+    "an overwrite older than what both share, undone on the way and redone": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; USE BRANCH x; INSERT "
+        "OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES (4, 1); INSERT OVERWRITE d.t PARTITION (p = 0) (k, a) VALUES "
+        "(4, 3); MERGE INTO d.t AS t USING (VALUES (2, 0)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = "
+        "s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH main; MERGE BRANCH x WITH (detect = "
+        "'cell'); RESTORE TABLE d.t TO VERSION 3; USE BRANCH x; MERGE BRANCH main WITH (detect = 'row'); USE BRANCH "
+        "main; UPDATE d.t SET b = 22 WHERE k < 4; USE BRANCH x; REVERT x@7; MERGE BRANCH main RESOLVE USING THEIRS "
+        "WITH (detect = 'row')"
+    ),
+    "a statement that a merge brought changed only the rows that were there": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; USE BRANCH x; TRUNCATE "
+        "TABLE d.t PARTITION (p = 0); USE BRANCH main; DELETE FROM d.t WHERE k >= 3; USE BRANCH x; UPDATE d.t SET a = "
+        "0 WHERE p = 1; USE BRANCH main; MERGE BRANCH x WITH (detect = 'row'); USE BRANCH a; INSERT INTO d.t (k, a, p)"
+        " VALUES (1, 1, 1); MERGE BRANCH main WITH (detect = 'row')"
+    ),
 }
 
 # Of a keyed table that is there already.

@@ -427,6 +427,26 @@ def test_a_merge_is_reverted_and_the_revert_reverted(people):
     assert rows(people, "d.t") == [*whole, (5, "e", 5)]
 
 
+def test_an_insert_is_picked_after_an_update_of_its_row(people):
+    """The row is there already, in a newer version: it is not shown twice."""
+    dev = people.on("dev")
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4), (5, 'e', 5)", "UPDATE d.t@dev SET age = 44 WHERE id = 4")
+    people.cherry_pick(f"dev@{dev.version}", resolve="theirs")
+    assert rows(people, "d.t")[3:] == [(4, "d", 44)]
+    people.cherry_pick(f"dev@{dev.version - 1}")
+    assert rows(people, "d.t")[3:] == [(4, "d", 44), (5, "e", 5)]
+    assert merged(people, "MERGE BRANCH dev") == {"up to date"}
+
+
+def test_a_revert_is_reverted_where_a_newer_version_has_come(people):
+    told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", f"MERGE BRANCH dev {ROW}", "REVERT 4")
+    told(people, "UPDATE d.t@dev SET age = 44 WHERE id = 4", "MERGE BRANCH dev RESOLVE USING THEIRS")
+    told(people, "REVERT 5")
+    assert rows(people, "d.t")[3:] == [(4, "d", 44)]
+    told(people, "UPDATE d.t SET age = 5 WHERE id = 4", f"MERGE BRANCH main TO dev {ROW}")
+    assert rows(people.on("dev"), "d.t")[3:] == [(4, "d", 5)]
+
+
 # --- seeing -----------------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from anabranch.branching.row_merge import NO_ROWS
 from anabranch.branching.rows import Scope, Side, ids_of, side_of
 from anabranch.branching.scopes import REDONE, TELLING, UNDONE, had, scopes_of
 from anabranch.catalog import Catalog
-from anabranch.model.history import Position
+from anabranch.model.history import Commit, Position
 from anabranch.model.part import Part
+from anabranch.model.records import Change, TableDelta
 from anabranch.storage.row_ids import by_slot, meet
 
 if TYPE_CHECKING:
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 
 def overwrites_had(catalog: Catalog, at: Position, table_id: str) -> dict[Position, int]:
     """Those that a table has had there and that nothing has undone -> the version at which it got them."""
-    return had(catalog.changes_of(at, [table_id], *TELLING).get(table_id, ()))
+    return had(_telling(catalog, at, table_id))
+
+
+def _telling(catalog: Catalog, at: Position, table_id: str) -> Sequence[tuple[Commit, Change]]:
+    return catalog.changes_of(at, [table_id], *TELLING).get(table_id, ())
 
 
 def undone_by_revert(catalog: Catalog, commit: Position, table_id: str) -> dict[str, Any]:
@@ -41,7 +46,7 @@ class Overwrites:
         self.sides, self.at, self.catalog = sides, sides.at, sides.catalog
         self._of: dict[Position, list[Scope]] = {}
         self._took: dict[Position, Taken] = {}
-        self._known: dict[Position, Mapping[Position, int]] = {}
+        self._told: dict[Position, Sequence[tuple[Commit, Change]]] = {}
 
     def of(self, head: Position) -> list[Scope]:
         """The overwrites since the base that nothing has undone."""
@@ -51,24 +56,37 @@ class Overwrites:
 
     def _read(self, head: Position) -> list[Scope]:
         changes = self.sides.changes(head)
+        if any(change.operation == "restore" for _, change in changes):
+            changes = self._telling(head)  # going back may have redone older ones
         overwrites = [
             (c, x.detail["scope"]) for c, x in changes if x.operation == "overwrite" and x.detail.get("scope")
         ]
         if not overwrites:
             return []
-        reached, left = self.sides.reads.history.reached(head), self._had(head)
-        old = min(reached) if len(reached) == len(self.at.bases) else -1
+        reached, shared = self.sides.reads.history.reached(head), self.sides.reads.history.shared(head)
+        old = min(reached) if len(reached) == len(self.at.bases) else shared
+        left = self._had(head)
         found: list[Scope] = []
         for commit, scope in overwrites:
-            deltas = [delta for delta in self.sides.deltas(head) if delta.version == commit.version]
-            scopes = scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
-            found += [s for s in scopes if commit.version > old and s.of and left.get(s.of) == commit.version]
-        return found
+            if commit.version in left.values():
+                deltas = [delta for delta in self._deltas(head, commit.version) if delta.version == commit.version]
+                scopes = scopes_of(scope, deltas, Position(commit.branch_id, commit.version))
+                found += [scope for scope in scopes if scope.of and left.get(scope.of) == commit.version]
+        return [scope for scope in found if scope.at > old or not all(self._known_to_bases(scope))]
+
+    def _deltas(self, head: Position, version: int) -> list[TableDelta]:
+        """What a head's commits did from a version on; more is read only where it is older than what is known."""
+        if version > self.sides.reads.history.shared(head):
+            return self.sides.deltas(head)
+        return self.catalog.deltas(head, self.sides.id, version - 1)
+
+    def _telling(self, at: Position) -> Sequence[tuple[Commit, Change]]:
+        if at not in self._told:
+            self._told[at] = _telling(self.catalog, at, self.sides.id)
+        return self._told[at]
 
     def _had(self, at: Position) -> Mapping[Position, int]:
-        if at not in self._known:
-            self._known[at] = overwrites_had(self.catalog, at, self.sides.id)
-        return self._known[at]
+        return had(self._telling(at))
 
     def standing(self, head: Position, side: Side) -> tuple[Scope, ...]:
         """The overwrites that changed something against one of the bases; of theirs, those that are news to ours."""
@@ -98,12 +116,13 @@ class Overwrites:
         return {"overwrite": here, "delete": all_taken - here}
 
     def _taken(self, head: Position) -> Taken:
-        """What overwrites took from a head's rows, since the version that it shares with the bases."""
+        """What overwrites took from a head's rows, since the version that it shares with the bases, or the first of
+        them."""
         if head not in self._took:
-            start = self.catalog.state(Position(head.branch_id, self.sides.reads.history.shared(head)), self.sides.id)
-            taken = taken_by_overwrites(
-                start, self.sides.deltas(head), self.sides.origins, restored(self.sides.changes(head))
-            )
+            first = min([self.sides.reads.history.shared(head) + 1, *(scope.at for scope in self.of(head))])
+            start = self.catalog.state(Position(head.branch_id, first - 1), self.sides.id)
+            restores = restored(self._telling(head))
+            taken = taken_by_overwrites(start, self._deltas(head, first), self.sides.origins, restores)
             self._took[head] = taken.only(self.of(head))
         return self._took[head]
 
