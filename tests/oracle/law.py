@@ -291,6 +291,7 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
 class TableMerge:
     disputed = False  # the bases disagree on whether the table exists
     unborn = False  # no base has it
+    returning: frozenset[int] | set[int] = frozenset()  # columns that ours lacks
 
     def __init__(self, name: str, bases: list[Table], ours: Table, theirs: Table, how: How) -> None:
         self.name, self.bases, self.ours, self.theirs, self.how = name, bases, ours, theirs, how
@@ -487,6 +488,7 @@ class TableMerge:
             self.merge_keys(table)
             return
         heads = {**self.ours.rows, **self.theirs.rows}
+        self.returning = {column.id for column in table.columns} - {column.id for column in self.ours.columns}
         rows = list(map(self.change, heads))
         changes = [change for change in rows if change.theirs_class or change.ours_class]
         self.find_conflicts(changes, table.columns)
@@ -498,6 +500,7 @@ class TableMerge:
         for change in rows:
             if change.idle:
                 table.rows[change.origin] = change.theirs_record
+            self.bring_back(change, table, write)
         self.apply_overwrites(table)
         if self.how.resolve == "THEIRS":
             self.apply_to_inserts(changes, table)
@@ -549,7 +552,29 @@ class TableMerge:
             known = [shared]
         elif shared and all(row and self.gave_way(row, shared, ours, theirs) for row in known):
             known = [shared]  # likewise a version that the base had not: what both have alike is no change
-        return Change(self, living(ours), living(theirs), [living(row) for row in known], ours, theirs)
+        bases = [living(row) for row in known]
+        return Change(self, self.with_returning(living(ours), bases), living(theirs), bases, ours, theirs)
+
+    def with_returning(self, ours: Row | None, bases: list[Row | None]) -> Row | None:
+        """Ours dropped a column, and rows that it has updated since lack it: there it left the column as it was."""
+        base = bases[0]
+        if not ours or not base:
+            return ours
+        lacking = {id: base.values[id] for id in self.returning if id in base.values and id not in ours.values}
+        return replace(ours, values=ours.values | lacking) if lacking else ours
+
+    def bring_back(self, change: "Change", table: Table, write: Write) -> None:
+        """Such a row of ours stays: it is written anew, with what theirs shows in the column."""
+        ours, row = self.ours.rows.get(change.origin), table.rows.get(change.origin)
+        if not living(row) or not living(ours) or not change.theirs or row.version != ours.version:
+            return
+        back = [column for column in table.columns if column.id in change.ours.values.keys() - ours.values.keys()]
+        if back and change.theirs.version != ours.version:
+            values = change.ours.values | {column.id: change.theirs.read(column) for column in back}
+            types = {column.id: column.type for column in table.columns}
+            table.rows[change.origin] = replace(
+                ours, write=write, values=values, before=ours, types=types, left=(), run=0
+            )
 
     def is_new(self, origin: tuple[int, int]) -> bool:
         """Born after the bases."""

@@ -761,6 +761,17 @@ SHRUNK = {
         "0 WHERE p = 1; USE BRANCH main; MERGE BRANCH x WITH (detect = 'row'); USE BRANCH a; INSERT INTO d.t (k, a, p)"
         " VALUES (1, 1, 1); MERGE BRANCH main WITH (detect = 'row')"
     ),
+    "REVERT of a DROP COLUMN: rows that were updated since have their values again": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 1, 1), (2, 2, 2); CREATE BRANCH "
+        "dev FROM main; ALTER TABLE d.t DROP COLUMN a; UPDATE d.t SET b = 3 WHERE k = 1; REVERT main@4"
+    ),
+    "a column that theirs brought back, in rows that both sides updated": (
+        "CREATE TABLE d.t (k INT, a INT, b INT, c INT); INSERT INTO d.t (k, a, b, c) VALUES (1, 1, 1, 1), (2, 2, 2, "
+        "2), (3, 3, 3, 3); CREATE BRANCH dev FROM main; ALTER TABLE d.t DROP COLUMN a; USE BRANCH dev; MERGE BRANCH "
+        "main; REVERT dev@4; UPDATE d.t SET a = 10, c = 5 WHERE k = 1; UPDATE d.t SET a = 20 WHERE k = 2; USE BRANCH "
+        "main; UPDATE d.t SET b = 3; MERGE BRANCH dev WITH (detect = 'row'); MERGE BRANCH dev WITH (detect = 'cell'); "
+        "USE BRANCH dev; MERGE BRANCH main"
+    ),
 }
 
 # Of a keyed table that is there already.

@@ -5,8 +5,8 @@ its rows may differ from their *first* versions, so any two versions of a row ca
 what neither of their parts has changed is alike. It also records whether each of its rows differs from the version that
 it replaced; then a row that one statement updated is known to differ.
 
-A column that some version did not hold (it was dropped, and a REVERT brought it back) reads as its default there, and
-the next update copies that. Such a column counts as changed, and so does one whose type was another in between.
+A column that some version did not hold (it was dropped, and RESTORE brought it back, say) reads as its default there,
+and the next update copies that. Such a column counts as changed, and so does one whose type was another in between.
 """
 
 from __future__ import annotations

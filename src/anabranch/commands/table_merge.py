@@ -32,6 +32,7 @@ from anabranch.commands.not_null import require
 from anabranch.commands.overwrites import overwrites_had
 from anabranch.commands.own_types import unreadable_type
 from anabranch.commands.resolutions import Resolution, resolution
+from anabranch.commands.returning import bring_back
 from anabranch.commands.session import Session
 from anabranch.commands.statements import BROUGHT, Statements
 from anabranch.commands.table_sides import TableSides
@@ -265,6 +266,7 @@ class TableMerger(TableSides):
         contests.settle(contest)
         if resolution is not None:
             resolution.refuse_others()
+        bring_back(self, made, replay)
         self.name_aliases(made, replay)
         self._require(made, replay)
         made.deltas = replay.deltas()
