@@ -500,6 +500,8 @@ class TableMerge:
         for change in rows:
             if change.idle:
                 table.rows[change.origin] = change.theirs_record
+            elif change.left_behind:
+                table.rows[change.origin] = change.ours_against_theirs
             self.bring_back(change, table, write)
         self.apply_overwrites(table)
         if self.how.resolve == "THEIRS":
@@ -637,9 +639,7 @@ class TableMerge:
         if chosen == "OURS":
             if change.ours:
                 # (A DELETE leaves no version: it can be picked again, and conflicts again.)
-                since = [row for row in change.theirs_since if row.alive]
-                rejected = [replace(row, write=Write(row.write.id, "rejected")) for row in since]
-                table.rows[origin] = change.ours.against(rejected)
+                table.rows[origin] = change.ours_against_theirs
         elif self.detect == "cell" and both_updated and chosen is None:
             table.rows[origin] = change.combined(table, write)
         elif both_updated:
@@ -786,8 +786,22 @@ class Change:
     @property
     def idle(self) -> bool:
         """Theirs alone has another version, which shows the same."""
-        there = bool(self.ours and self.theirs) and not self.theirs_class
-        return there and not self.alike and self.ours_is_base
+        return self._shows_the_same and self.ours_is_base
+
+    @property
+    def left_behind(self) -> bool:
+        """Likewise, and ours has one of its own, which stays: it has had theirs."""
+        return self._shows_the_same and not self.ours_is_base
+
+    @property
+    def ours_against_theirs(self) -> Row:
+        """Ours, which has had theirs' versions; their statements are not brought."""
+        since = [row for row in self.theirs_since if row.alive]
+        return self.ours.against([replace(row, write=Write(row.write.id, "rejected")) for row in since])
+
+    @property
+    def _shows_the_same(self) -> bool:
+        return bool(self.ours and self.theirs) and not self.theirs_class and not self.alike
 
     @property
     def ours_is_base(self) -> bool:

@@ -772,6 +772,13 @@ SHRUNK = {
         "main; UPDATE d.t SET b = 3; MERGE BRANCH dev WITH (detect = 'row'); MERGE BRANCH dev WITH (detect = 'cell'); "
         "USE BRANCH dev; MERGE BRANCH main"
     ),
+    "a version that a pick left behind, showing the same as ours, was had": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; UPDATE d.t SET p = 0 "
+        "WHERE k = 1; USE BRANCH a; UPDATE d.t SET a = 0 WHERE k < 4; USE BRANCH x; UPDATE d.t SET a = 0 WHERE k >= 2;"
+        " USE BRANCH a; DELETE FROM d.t WHERE k = 2; USE BRANCH x; MERGE BRANCH a WITH (detect = 'row'); USE BRANCH "
+        "main; CHERRY PICK x@5; USE BRANCH x; MERGE BRANCH main WITH (detect = 'file')"
+    ),
 }
 
 # Of a keyed table that is there already.
