@@ -10,7 +10,12 @@ from sqlglot import exp
 from anabranch import expressions
 from anabranch.model.names import fold
 from anabranch.model.schema import Schema
+from anabranch.model.types import backticked
 from anabranch.storage.arrow_types import arrow_schema
+
+OPAQUE = "merge_into"
+"""A function that nobody has: as a predicate it matches every row, and nobody can evaluate it. A MERGE INTO is told by
+what matches its source, and so no predicate tells what it would do to another row."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +61,21 @@ class Predicate:
     def bounds(self, schema: Schema) -> list[expressions.Bound]:
         return expressions.pushable(self.tree, arrow_schema(schema.columns), **self.scope.qualifiers())
 
-    def physical(self, schema: Schema) -> str | None:
-        """The text under physical names, as the catalog keeps it; None if rows alone do not decide it."""
-        if self.tree.find(exp.Query, exp.Subquery):
-            return None
+    def physical(self, schema: Schema) -> str:
+        """The text under physical names, as the catalog keeps it; around the names it stays as it was written. One with
+        a subquery is kept as it is: its names may be another table's, and nobody evaluates it on a row alone."""
+        tree = self.tree
+        out, done = [], 0
+        if tree.find(exp.Query, exp.Subquery):
+            return self.text
+        for column in sorted(tree.find_all(exp.Column), key=_start):
+            head, *fields = self.scope.without([part.name for part in column.parts])
+            if (found := schema.find(head)) is not None:
+                out += [self.text[done : _start(column)], ".".join(map(backticked, [found.physical, *fields]))]
+                done = column.parts[-1].meta["end"] + 1
+        return "".join([*out, self.text[done:]])
 
-        def renamed(node: exp.Expression) -> exp.Expression:
-            if not isinstance(node, exp.Column):
-                return node
-            head, *fields = self.scope.without([part.name for part in node.parts])
-            found = schema.find(head)
-            column = exp.column(exp.to_identifier(found.physical if found else head, quoted=True))
-            names = [exp.to_identifier(name, quoted=True) for name in fields]
-            return exp.Dot.build([column, *names]) if names else column
 
-        return self.tree.transform(renamed).sql(dialect="spark")
+def _start(column: exp.Column) -> int:
+    """Where it stands in the text."""
+    return int(column.parts[0].meta["start"])

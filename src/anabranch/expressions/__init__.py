@@ -1,5 +1,6 @@
 """Spark SQL expressions over Arrow data, without a JVM: exactly Spark's answer, or "needs Spark"."""
 
+from anabranch.expressions.alone import NONDETERMINISTIC, function_name, is_of_the_moment, reads_more
 from anabranch.expressions.assign import assign, constant, is_deterministic
 from anabranch.expressions.compile import Compiled, compile_expression, compile_predicate
 from anabranch.expressions.literals import literal_sql, shown
@@ -9,6 +10,7 @@ from anabranch.expressions.types import spark_name
 from anabranch.expressions.zones import zone_of
 
 __all__ = [
+    "NONDETERMINISTIC",
     "Bound",
     "ColumnStats",
     "Compiled",
@@ -17,11 +19,14 @@ __all__ = [
     "compile_predicate",
     "conjuncts",
     "constant",
+    "function_name",
     "is_deterministic",
+    "is_of_the_moment",
     "literal_sql",
     "may_match",
     "parse_expression",
     "pushable",
+    "reads_more",
     "select_parts",
     "shown",
     "spark_name",

@@ -14,6 +14,7 @@ from anabranch.commands.merge_into.beside import Beside
 from anabranch.commands.merge_into.clauses import BoundMerge
 from anabranch.commands.merge_into.pruning import listed
 from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.execution.predicate import OPAQUE
 from anabranch.expressions import literal_sql
 from anabranch.model.part import Part, new_rows
 from anabranch.model.records import Change, TableDelta
@@ -116,4 +117,4 @@ def _deleted_by(bound: BoundMerge, source: pa.Table | None) -> str:
 
 
 def _opaque(bound: BoundMerge) -> str:
-    return f"merge_into({literal_sql(pa.scalar(bound.on))})"
+    return f"{OPAQUE}({literal_sql(pa.scalar(bound.on))})"

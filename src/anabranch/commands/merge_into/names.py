@@ -14,13 +14,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from anabranch.errors import AnabranchError, InvalidMerge, in_clause, nearest
-from anabranch.expressions import parse_expression
+from anabranch.expressions import NONDETERMINISTIC, function_name, parse_expression
 from anabranch.model.names import fold
 
-_NONDETERMINISTIC = frozenset(
-    {"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id", "randstr",
-     "input_file_name", "input_file_block_start", "input_file_block_length", "uniform", "sample"}
-)  # fmt: skip
 _UNITS = frozenset(
     {"year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second", "millisecond", "microsecond"}
 )
@@ -126,12 +122,12 @@ def check_plain(text: str, place: str, *, condition: bool) -> None:
     if tree.find(exp.Query, exp.Subquery, exp.Exists):
         raise InvalidMerge(place, f"a subquery cannot stand in '{text}'. Join it to the source: USING (SELECT …).")
     for node in tree.find_all(exp.Func, exp.Window):
-        name = node.name if isinstance(node, exp.Anonymous) else node.key
-        if isinstance(node, (exp.AggFunc, exp.Window)) or fold(name) in _AGGREGATES:
+        name = function_name(node) if isinstance(node, exp.Func) else node.key
+        if isinstance(node, (exp.AggFunc, exp.Window)) or name in _AGGREGATES:
             raise InvalidMerge(
                 place, f"an aggregate cannot stand in '{text}'. Compute it in the source: USING (SELECT …)."
             )
-        if condition and fold(name) in _NONDETERMINISTIC:
+        if condition and name in NONDETERMINISTIC:
             raise InvalidMerge(
                 place,
                 f"'{text}' is nondeterministic ({name}): a condition must always give the same answer. "
