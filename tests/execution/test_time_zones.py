@@ -34,6 +34,21 @@ def test_parts_and_rows_are_chosen_as_spark_reads_the_literal(berlin, tmp_path):
     assert table.to_arrow().column("id").to_pylist() == [1]
 
 
+def test_merges_hold_conditions_against_inserts_as_spark_reads_them(berlin, tmp_path):
+    lake = anabranch.connect(tmp_path / "lake", spark=berlin, durability="process")
+    lake.create_database("d")
+    lake.create_table("d.t", "id INT, at TIMESTAMP, day DATE")
+    lake.sql("INSERT INTO d.t VALUES (1, TIMESTAMP '2026-06-02 00:00:00', NULL)")
+    lake.sql("CREATE BRANCH dev")
+    lake.sql(f"UPDATE d.t@dev SET day = at WHERE {WHERE}")
+    for id, hour in ((2, 21), (3, 23)):
+        lake.sql(f"INSERT INTO d.t VALUES ({id}, TIMESTAMP '2026-05-31 {hour}:00:00+00:00', NULL)")
+    assert [one.ours["id"] for one in lake.conflicts("dev", detect="row")] == [3]
+    lake.merge("dev", detect="row", resolve="theirs")
+    found = lake.table("d.t").to_arrow(columns=["id", "day"]).to_pylist()
+    assert {row["id"]: row["day"] for row in found} == {1: dt.date(2026, 6, 2), 2: None, 3: dt.date(2026, 6, 1)}
+
+
 # --- assignments ------------------------------------------------------------------------------------------------------
 
 # Instants and walls around the spring gap (2026-03-08) and the autumn overlap (2026-11-01) of New York, days that are

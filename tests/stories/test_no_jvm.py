@@ -49,6 +49,14 @@ with anabranch.connect(sys.argv[1], durability="process") as lake:
         INSERT INTO d.k@kid VALUES (1, 20), (2, 20)
         SHOW CONFLICTS FROM kid
         MERGE BRANCH kid RESOLVE USING THEIRS
+        CREATE TABLE d.m (id INT, b STRING)
+        INSERT INTO d.m VALUES (1, 'one'), (2, 'two')
+        CREATE BRANCH side
+        UPDATE d.m@side SET b = upper(b) WHERE id < 3 AND b LIKE 'o%'
+        DELETE FROM d.m@side WHERE b = 'two'
+        INSERT INTO d.m VALUES (0, 'ok'), (3, 'three')
+        SHOW CONFLICTS FROM side WITH (detect = 'row')
+        MERGE BRANCH side RESOLVE USING THEIRS WITH (detect = 'row')
     """.strip().splitlines():
         lake.sql(statement.strip())
     table = lake.table("d.t")

@@ -6,27 +6,30 @@ RESOLVE USING OURS spares these rows, THEIRS runs the statements on them, and a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch import expressions
 from anabranch.branching.criss_cross import left_standing
 from anabranch.branching.row_merge import Contest, Replay
 from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.branching.settle import GIVEN
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.own_types import pairs_apart, theirs_beside
-from anabranch.commands.replay_inserts import replay_on, under
+from anabranch.commands.replay_inserts import UNANSWERED, OnRows, is_opaque, replay_on, under
 from anabranch.commands.resolutions import Resolution
 from anabranch.commands.statements import Statement, spoken
-from anabranch.errors import DataError, ExpressionError, NeedsSpark
+from anabranch.errors import DataError, ExpressionError
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
+from anabranch.execution.spark_rows import AT_ONCE
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS
 from anabranch.model.records import Change
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 SHOWN = 1000
 """Rows that one statement's conflict lists one by one; the rest is counted."""
 
+_NONE = np.empty(0, np.int64)
+
 
 class Inserts:
     """Ours' new rows in the merge of one table."""
@@ -48,25 +53,26 @@ class Inserts:
     def __init__(self, merger: TableMerger, made: TableMerge, replay: Replay) -> None:
         self.merger, self.made, self.replay = merger, made, replay
         self.head = merger.mine.head
-        self.physical = Schema(0, ())
+        self.on = OnRows(merger.session, Schema(0, ()))
 
     def meet(self, statements: Sequence[Statement], resolution: Resolution | None) -> None:
         """`statements`: theirs' deletes and updates that stand."""
         assert self.made.schema is not None
         choice = self.merger.choice
-        told = np.empty(0, np.int64)
-        self.physical, changes = spoken(statements, self.made.schema, self.merger.schema_at)
-        spoken_of = list(zip(changes, (statement.rows for statement in statements), strict=True))
+        told = _NONE
+        physical, changes = spoken(statements, self.made.schema, self.merger.schema_at)
+        self.on = OnRows(self.merger.session, physical)
+        known = [cache(partial(self._counts, statement.rows)) for statement in statements]
+        each = list(zip(changes, known, strict=True))
         if choice is None or resolution is not None:
-            matches = [(change, self._matching(change), rows) for change, rows in spoken_of]
-            matched = [(change, ids) for change, ids, rows in matches if len(ids) and self._counts(rows)]
+            matches = [(change, self._matching(change, counts)) for change, counts in each]
             if resolution is not None:
-                told = self._resolve(resolution, np.unique(np.concatenate([told, *(ids for _, ids in matched)])))
-            if choice is None:
-                for statement, ids in matched:
-                    self._refuse(statement, ids[~np.isin(ids, told)])
+                told = self._resolve(resolution, np.unique(np.concatenate([told, *(ids for _, ids in matches)])))
+            left = [(change, ids[~np.isin(ids, told)]) for change, ids in matches]
+            if choice is None and any(len(ids) for _, ids in left):
+                self._refuse(left, [change for change, counts in each if counts()])
         if choice == "theirs":
-            self._apply([change for change, rows in spoken_of if self._counts(rows)], told)
+            self._apply([change for change, counts in each if counts()], told)
 
     # --- what becomes of them -----------------------------------------------------------------------------------------
 
@@ -89,49 +95,54 @@ class Inserts:
 
     def _apply(self, statements: Sequence[Change], spared: np.ndarray) -> None:
         """Theirs wins: its statements are run on ours' new rows, too."""
-        ids = self._all()
+        ids = self._all
         ids = ids[~np.isin(ids, spared) & left_standing(self.head, self.replay, ids)]  # others theirs overwrote
         if pairs_apart(self.merger, self.made, [(self.head, ids)]):
             return  # theirs' types do not hold these rows, which is a conflict by itself
-        rows = self.merger.rows_of(self.physical, self.head, ids)
         try:
-            done = replay_on(rows, self.physical, statements)
-        except (DataError, ExpressionError) as error:
-            words = (f"{counted(len(ids), 'row')} inserted", f"a statement that cannot be run on them: {error}")
+            done = replay_on(self.on, self.merger.rows_of(self.on.schema, self.head, ids), statements)
+        except ExpressionError as error:
+            words = (f"{counted(len(ids), 'row')} inserted", str(error))
             self.made.conflicts.append(ConflictRecord(self.merger.name, "rows", "insert", *words))
             return
-        self.replay.kill_ids("delete", ids[done.gone])
-        self.replay.kill_ids("update", ids[done.changed])
-        if done.changed.any():
+        changed = ids[done.left[done.changed]]
+        self.replay.kill_ids("delete", ids[done.gone >= 0])
+        self.replay.kill_ids("update", changed)
+        if len(changed):
             assert self.made.schema is not None
-            changed = under(done.rows.filter(pa.array(done.changed)), self.made.schema)
-            self.made.add(changed, origins_of(ids[done.changed], self.head.parts, self.merger.origins))
+            rows = under(done.rows.filter(pa.array(done.changed)), self.made.schema)
+            self.made.add(rows, origins_of(changed, self.head.parts, self.merger.origins))
 
-    def _refuse(self, statement: Change, ids: np.ndarray) -> None:
-        """One record for every row that the statement would reach."""
+    def _refuse(self, matched: Sequence[tuple[Change, np.ndarray]], statements: Sequence[Change]) -> None:
+        """One record for every row that a statement would reach. `statements`: all that THEIRS would run."""
         assert self.made.schema is not None
-        shown, name = ids[:SHOWN], self.merger.name
-        rule = f"{statement.operation}/insert"
-        ours = self.merger.rows_of(self.made.schema, self.head, shown).to_pylist()
-        theirs = self._seen_by_theirs(statement, shown)
-        self.made.conflicts += [
-            ConflictRecord(name, "row", rule, mine, other, row=id)
-            for id, mine, other in zip(shown.tolist(), ours, theirs, strict=True)
-        ]
-        if len(ids) > len(shown):
-            words = (f"{counted(len(ids) - len(shown), 'more row')} inserted that it matches", _told(statement))
-            self.made.conflicts.append(ConflictRecord(name, "rows", rule, *words))
+        name = self.merger.name
+        shown = np.unique(np.concatenate([ids[:SHOWN] for _, ids in matched]))
+        rows = self.merger.rows_of(self.made.schema, self.head, shown).to_pylist()
+        ours = dict(zip(shown.tolist(), rows, strict=True))
+        theirs = self._left_by_theirs(statements, shown)
+        for statement, ids in matched:
+            rule = f"{statement.operation}/insert"
+            self.made.conflicts += [
+                ConflictRecord(name, "row", rule, ours[id], theirs.get(id, _told(statement)), row=id)
+                for id in ids[:SHOWN].tolist()
+            ]
+            if len(ids) > SHOWN:
+                words = (f"{counted(len(ids) - SHOWN, 'more row')} inserted that it matches", _told(statement))
+                self.made.conflicts.append(ConflictRecord(name, "rows", rule, *words))
 
-    def _seen_by_theirs(self, statement: Change, ids: np.ndarray) -> Sequence[Any]:
-        """What the statement would make of the rows; its words, if it deletes or only Spark can tell."""
-        assert self.made.schema is not None
-        if statement.operation == "update":
-            try:
-                done = replay_on(self.merger.rows_of(self.physical, self.head, ids), self.physical, [statement])
-                return self._as_theirs(done.rows).to_pylist()
-            except (DataError, ExpressionError):
-                pass
-        return [_told(statement)] * len(ids)
+    def _left_by_theirs(self, statements: Sequence[Change], ids: np.ndarray) -> dict[int, Any]:
+        """What THEIRS would make of each row: its values, or the words of the statement that deletes it; nothing, if
+        the statements cannot be run on these rows."""
+        try:
+            done = replay_on(self.on, self.merger.rows_of(self.on.schema, self.head, ids), statements)
+            left = self._as_theirs(done.rows).to_pylist()
+        except (DataError, ExpressionError):
+            return {}
+        deleted = {
+            id: _told(statements[by]) for id, by in zip(ids.tolist(), done.gone.tolist(), strict=True) if by >= 0
+        }
+        return deleted | dict(zip(ids[done.left].tolist(), left, strict=True))
 
     def _as_theirs(self, rows: pa.Table) -> pa.Table:
         """Rows by physical names, with theirs' own column where both sides added one in types that conflict."""
@@ -157,6 +168,7 @@ class Inserts:
         others = {slot: BitMap(range(part.rows)) - back[slot] for slot, part in older.items()}
         return replace(self.head, parts={**parts, **older}, dead={**self.head.dead, **others})
 
+    @cached_property
     def _all(self) -> np.ndarray:
         """The ids of ours' new rows."""
         state = self._state()
@@ -170,27 +182,55 @@ class Inserts:
         found: np.ndarray = ids[~known | np.isin(ids, self.merger.risen)]
         return found
 
-    def _matching(self, statement: Change) -> np.ndarray:
-        """The ids of live new rows that a stored condition, under physical names, is true for."""
+    def _matching(self, statement: Change, counts: Callable[[], bool]) -> np.ndarray:
+        """The ids of live new rows that a statement is about. It is about all of them where a row alone does not tell,
+        or would have told something else when the statement ran; and about none if it does not count, which is asked
+        only where it matters, but before Spark is."""
         predicate = statement.detail.get("predicate")
-        if predicate is not None:
+        if predicate is None or _decides_nothing(predicate):
+            ids = self._all
+        else:
             try:
-                return self._new(self._evaluate(self._state(), predicate))
-            except NeedsSpark:
-                pass
-        return self._all()
+                ids = self._found_here(predicate)
+            except UNANSWERED:
+                ids = self._found_among_new(predicate) if counts() else _NONE
+        return ids if len(ids) and counts() else _NONE
 
-    def _evaluate(self, state: TableState, predicate: str) -> np.ndarray:
-        where = Predicate(predicate)
-        where.compiled(self.physical)
-        merger = self.merger
-        written = merger.written(state.parts)
-        view = TableView(merger.name, self.physical, state, written, merger.session.folder(merger.id))
-        plan = ScanPlan(view, (), tuple(state.parts.values()), 0, where)
-        found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+    def _found_here(self, predicate: str) -> np.ndarray:
+        merger, state = self.merger, self._state()
+        view = TableView(
+            merger.name, self.on.schema, state, merger.written(state.parts), merger.session.folder(merger.id)
+        )
+        plan = ScanPlan(view, (), tuple(state.parts.values()), 0, Predicate(predicate))
+        with merger.session.times():
+            self.on.compiled(predicate, condition=True)
+            found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
+        return self._new(np.concatenate([_NONE, *found]))
+
+    def _found_among_new(self, predicate: str) -> np.ndarray:
+        """The same for what needs Spark, which gets no other rows, or fails on a row that may not be new."""
+        ids, read = self._all, self.on.columns_of([predicate])
+        found = [_NONE]
+        try:
+            for first in range(0, len(ids), AT_ONCE):
+                some = ids[first : first + AT_ONCE]
+                found.append(some[self.on.true_for(self.merger.rows_of(read, self.head, some), predicate)])
+        except UNANSWERED:
+            return ids
+        return np.concatenate(found)
+
+
+def _decides_nothing(predicate: str) -> bool:
+    """Other rows decide, or chance, or the time at which the statement ran."""
+    if is_opaque(predicate):
+        return True
+    tree = expressions.parse_expression(predicate)
+    return expressions.reads_more(tree) is not None or expressions.is_of_the_moment(tree)
 
 
 def _told(statement: Change) -> str:
+    past = f"{statement.operation}d"
     predicate = statement.detail.get("predicate")
-    return f"{statement.operation}d {'where ' + predicate if predicate else 'every row'}"
+    if predicate is None:
+        return f"{past} every row"
+    return f"{past} by a MERGE INTO" if is_opaque(predicate) else f"{past} where {predicate}"

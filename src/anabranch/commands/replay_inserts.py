@@ -1,4 +1,8 @@
-"""Theirs' statements on rows that they never saw: RESOLVE USING THEIRS applies them to ours' new rows."""
+"""Theirs' statements on rows that they never saw: RESOLVE USING THEIRS applies them to ours' new rows.
+
+A text is evaluated here where Arrow suffices, else by Spark, on these rows alone. Neither does where other rows decide
+too, or chance: such a statement is not run.
+"""
 
 from __future__ import annotations
 
@@ -8,59 +12,155 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from anabranch import expressions
-from anabranch.errors import ExpressionError
+from anabranch.commands.session import Session
+from anabranch.errors import DataError, ExpressionError, NeedsSpark, NotFound, SqlError
+from anabranch.execution.predicate import OPAQUE, Predicate, Scope
 from anabranch.execution.shape import assigned
+from anabranch.execution.spark_rows import true_by_spark, values_by_spark
 from anabranch.model.records import Change
 from anabranch.model.schema import Schema
-from anabranch.storage.arrow_types import arrow_schema
 from anabranch.storage.projection import initial_value
+
+UNANSWERED = (DataError, ExpressionError, NotFound, SqlError)
+"""What may come of a text on rows for which it was not written."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What became of the rows: which are gone, which have new values, and the values of all."""
+    """What became of the rows. `gone`: the place of the statement that deleted a row, -1 if none did. `left`: the other
+    rows' places; `changed`: which of these have new values; `rows`: the values of all these."""
 
     gone: np.ndarray
+    left: np.ndarray
     changed: np.ndarray
     rows: pa.Table
 
 
-def replay_on(rows: pa.Table, physical: Schema, statements: Sequence[Change]) -> Replayed:
-    """`rows` go by physical names, and so do the statements. Raises ExpressionError where one cannot be run again."""
-    alive = np.ones(rows.num_rows, bool)
+@dataclass(frozen=True)
+class OnRows:
+    """Evaluates texts on rows; both go by the schema's labels, which are physical names."""
+
+    session: Session
+    schema: Schema
+
+    def compiled(self, text: str, *, condition: bool) -> expressions.Compiled:
+        """Raises NeedsSpark if only Spark can evaluate it, or does it otherwise; call it and this within `times`."""
+        found = Predicate(text).compiled(self.schema) if condition else Scope().compiled(text, self.schema)
+        if not self.session.decides(self.schema, found.columns):
+            raise NeedsSpark(f"'{text}' in another time zone than UTC")
+        return found
+
+    def true_for(self, rows: pa.Table, text: str) -> np.ndarray:
+        try:
+            with self.session.times():
+                found = self.compiled(text, condition=True)(rows)
+        except NeedsSpark:
+            return true_by_spark(self.session.shared.spark(), self._read_by([text], rows), text)
+        return np.asarray(pc.fill_null(found, False).to_numpy(), dtype=bool)
+
+    def values_for(self, rows: pa.Table, texts: Mapping[str, str]) -> dict[str, pa.ChunkedArray]:
+        """By physical names, as the columns hold them."""
+        columns = [self.schema.column(name) for name in texts]
+        try:
+            with self.session.times():
+                found = [self.compiled(text, condition=False)(rows) for text in texts.values()]
+                chunked = [one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in found]
+                return dict(zip(texts, map(assigned, chunked, columns), strict=True))
+        except NeedsSpark:
+            read = self._read_by(list(texts.values()), rows)
+            values = values_by_spark(self.session.shared.spark(), read, list(texts.values()), columns)
+            return dict(zip(texts, values, strict=True))
+
+    def _read_by(self, texts: Sequence[str], rows: pa.Table) -> pa.Table:
+        return rows.select([column.label for column in self.columns_of(texts).columns])
+
+    def columns_of(self, texts: Sequence[str]) -> Schema:
+        """What the texts read, of the schema; at least one column, since tables of none have no rows."""
+        trees = map(expressions.parse_expression, texts)
+        named = {column.parts[0].name for tree in trees for column in tree.find_all(exp.Column)}
+        found = tuple(column for column in self.schema.columns if column.label in named)
+        return Schema(0, found or self.schema.columns[:1])
+
+
+def replay_on(on: OnRows, rows: pa.Table, statements: Sequence[Change]) -> Replayed:
+    """`rows` go by physical names, and so do the statements. Raises ExpressionError, with words for a conflict, where
+    one cannot be run again."""
+    gone = np.full(rows.num_rows, -1)
     changed = np.zeros(rows.num_rows, bool)
-    for statement in statements:
-        hit = alive & _hits(rows, physical, statement.detail.get("predicate"))
-        if statement.operation == "delete":
-            alive &= ~hit
-        elif hit.any():
-            rows = _updated(rows, physical, statement.detail.get("values"), hit)
-            changed |= hit
-    return Replayed(~alive, changed & alive, rows)
+    left = np.arange(rows.num_rows)
+    for place, statement in enumerate(statements):
+        if not len(left):
+            break
+        try:
+            hit = _hits(on, rows, statement.detail.get("predicate"))
+            if statement.operation == "delete":
+                gone[left[hit]] = place
+                left, rows = left[~hit], rows.filter(pa.array(~hit))
+            elif hit.any():
+                rows = _updated(on, rows, statement, hit)
+                changed[left[hit]] = True
+        except UNANSWERED as error:
+            why = str(error).rstrip(".")
+            raise ExpressionError(f"{_called(statement)} that cannot be run on new rows: {why}; {_INSTEAD}") from error
+    return Replayed(gone, left, changed[left], rows)
 
 
-def _hits(rows: pa.Table, physical: Schema, predicate: str | None) -> np.ndarray:
+_INSTEAD = "resolve them one by one (resolutions=), or RESOLVE USING OURS and run it on this branch after the merge"
+
+
+def _hits(on: OnRows, rows: pa.Table, predicate: str | None) -> np.ndarray:
     if predicate is None:
         return np.ones(rows.num_rows, bool)
-    tree = expressions.parse_expression(predicate)
-    found = expressions.compile_predicate(tree, arrow_schema(physical.columns))(rows)
-    return np.asarray(pc.fill_null(found, False).to_numpy(), dtype=bool)
+    if is_opaque(predicate):
+        raise ExpressionError(_FROM_SOURCE)
+    _refuse_more(predicate)
+    return on.true_for(rows, predicate)
 
 
-def _updated(rows: pa.Table, physical: Schema, values: Mapping[str, str | None] | None, hit: np.ndarray) -> pa.Table:
-    made = {}
-    for name, text in (values or {"": None}).items():
-        if text is None:
-            raise ExpressionError("an UPDATE that reads other tables cannot be applied to other rows.")
-        compiled = expressions.compile_expression(expressions.parse_expression(text), arrow_schema(physical.columns))
-        found = compiled(rows)
-        chunked = found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
-        made[name] = pc.if_else(pa.array(hit), assigned(chunked, physical.column(name)), rows.column(name))
-    for name, column in made.items():  # all at once: SET a = b, b = a
-        rows = rows.set_column(rows.column_names.index(name), name, column)
+def _updated(on: OnRows, rows: pa.Table, statement: Change, hit: np.ndarray) -> pa.Table:
+    """Values are evaluated for the rows that the statement is about: for others they may not be defined."""
+    texts = statement.detail.get("values")
+    if texts is None:
+        raise ExpressionError(_FROM_SOURCE)
+    for text in texts.values():
+        _refuse_more(text)
+    made = on.values_for(rows.filter(pa.array(hit)), texts)
+    places = np.arange(len(hit))
+    places[hit] = len(hit) + np.arange(hit.sum())
+    for name, values in made.items():  # all at once: SET a = b, b = a
+        old = rows.column(name)
+        both = pa.chunked_array([*old.chunks, *values.cast(old.type).chunks], old.type)
+        rows = rows.set_column(rows.column_names.index(name), name, both.take(pa.array(places)))
     return rows
+
+
+_FROM_SOURCE = "what it does comes from its source"
+
+
+def _refuse_more(text: str | None) -> None:
+    more = "a subquery" if text is None else expressions.reads_more(expressions.parse_expression(text))
+    if more is not None:
+        raise ExpressionError(f"it has {more}")
+
+
+def is_opaque(predicate: str) -> bool:
+    """Whether it stands for a MERGE INTO's clauses."""
+    return predicate.startswith(f"{OPAQUE}(")
+
+
+def is_by_merge_into(statement: Change) -> bool:
+    predicate = statement.detail.get("predicate")
+    from_source = statement.operation == "update" and statement.detail.get("values") is None
+    return from_source or (predicate is not None and is_opaque(predicate))
+
+
+def _called(statement: Change) -> str:
+    if is_by_merge_into(statement):
+        return "a MERGE INTO"
+    return {"delete": "a DELETE", "update": "an UPDATE"}[statement.operation]
 
 
 def under(rows: pa.Table, schema: Schema) -> pa.Table:
