@@ -86,3 +86,28 @@ def test_who_has_all_of_theirs_has_theirs_as_the_base() -> None:
     graph.commit(2)
     graph.commit(1, merged=Position(2, 1))
     assert merge_bases(Position(1, 1), Position(2, 1), graph.branches.__getitem__, graph.merges) == (Position(2, 1),)
+
+
+@pytest.mark.parametrize("branches", [10, 200])
+def test_branches_that_were_merged_long_ago_are_walked_once(branches: int) -> None:
+    """Both heads reach all of them; asking each whether another one reaches it would cost the cube of their number."""
+    graph = Graph()
+    for _ in range(branches):
+        graph.fork(Position(1, graph.heads[1]))
+        graph.commit(len(graph.branches))
+        graph.commit(1, Position(len(graph.branches), graph.heads[len(graph.branches)]))
+    graph.fork(Position(1, graph.heads[1]))
+    last = len(graph.branches)
+    graph.commit(last)
+    graph.commit(1)
+    asked = 0
+
+    def merges(branch_id: int, upto: int) -> Sequence[tuple[int, Position]]:
+        nonlocal asked
+        asked += 1
+        return graph.merges(branch_id, upto)
+
+    ours, theirs = (Position(id, graph.heads[id]) for id in (1, last))
+    bases = merge_bases(ours, theirs, graph.branches.__getitem__, merges)
+    assert bases == (Position(1, graph.heads[1] - 1),)
+    assert asked <= 6 * (branches + 2)
