@@ -112,19 +112,6 @@ def common_state(bases: Sequence[TableState]) -> TableState:
     return TableState(bases[0].table_id, bases[0].position, parts, united(base.dead for base in bases))
 
 
-def shows_others(head: TableState, deltas: Iterable[TableDelta]) -> bool:
-    """Whether events change which rows a state shows, be they versions of the same rows."""
-    deltas = list(deltas)
-    placed = {part.slot: part for delta in deltas for part in delta.placed}
-    dead = united([head.dead, *(delta.killed for delta in deltas)])
-    for slot, back in united(delta.revived for delta in deltas).items():
-        dead[slot] = dead.get(slot, BitMap()) - back
-    parts = {slot: part for slot, part in head.parts.items() if not any(slot in delta.removed for delta in deltas)}
-    after = replace(head, parts={**parts, **placed}, dead=dead)
-    touched = {*placed, *dead, *(slot for delta in deltas for slot in delta.removed)}
-    return any(visible(head, slot) != visible(after, slot) for slot in touched)
-
-
 def visible(state: TableState, slot: int) -> BitMap:
     part = state.parts.get(slot)
     if part is None:

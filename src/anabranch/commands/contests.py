@@ -42,7 +42,8 @@ class Contests:
             return
         if self.merger.detect != "file":
             done = self._by_values(contest, self._origins(contest.base))
-            deleted = np.isin(done.ours_dies, contest.ours[contest.theirs < 0])
+            gone = (contest.theirs < 0) | done.given & self._wanted_gone(contest.base)
+            deleted = np.isin(done.ours_dies, contest.ours[gone])
             self.replay.kill_ids("delete", done.ours_dies[deleted])
             self.replay.kill_ids("update", done.ours_dies[~deleted])
             self.replay.kill_ids("update", done.theirs_dies)
@@ -53,6 +54,10 @@ class Contests:
             for dies in chosen(contest, choice):
                 self.replay.kill_ids("update", dies)
             self._reject(contest.base[np.full(len(contest), choice == "ours")])
+
+    def _wanted_gone(self, rows: np.ndarray) -> np.ndarray:
+        """Those of the rows of which the user said that they shall not be there."""
+        return np.zeros(len(rows), bool) if self.resolution is None else self.resolution.ends(rows)
 
     # --- criss-crosses ------------------------------------------------------------------------------------------------
 
@@ -107,7 +112,11 @@ class Contests:
             stays = (ids >= 0) & ~np.isin(ids, dies)
             lost = stays & ~left_standing(merger.mine.head, self.replay, ids)
             if lost.any() and not self.made.conflicts:
-                self.made.add(merger.rows_of(schema, head, ids[lost]), dispute.origins[lost])
+                rows = merger.rows_of(schema, head, ids[lost])
+                if head is merger.mine.head:
+                    self.made.repeat(rows, dispute.origins[lost], ids[lost])
+                else:
+                    self.made.add(rows, dispute.origins[lost])
         return same
 
     def _origins(self, ids: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from anabranch.branching.effects import Effect
 from anabranch.branching.row_merge import NO_ROWS, Replay
 from anabranch.branching.schema_merge import newly_required
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
@@ -21,6 +22,7 @@ from anabranch.engines import engine_spec
 from anabranch.errors import AnabranchError
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part, bounds_of
+from anabranch.model.records import ROW_CLASSES
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
@@ -60,7 +62,6 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     if (fits and not merge.news) or any(conflict.rule in _MEANING for conflict in made.conflicts):
         return
     made.deltas = merge.deltas()
-    made.again = frozenset(merger.mine.head.parts)
     replay = as_replay(made.deltas)
     merger.name_aliases(made, replay)
     made.conflicts += merger.unreadable(made, replay)
@@ -75,9 +76,22 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
         made.decided, made.resolved = done.rows, done.resolved
         made.conflicts += done.conflicts
         _settle_lacking(merger, made, done, required)
-    made.removed_rows = sum(merger.mine.head.parts[slot].rows for delta in made.deltas for slot in delta.removed)
+    made.effect = _effect(merger, made)
     merger.hide_schemas(made)
     merger.name_operations(made, {}, NO_ROWS)
+
+
+def _effect(merger: TableMerger, made: TableMerge) -> Effect:
+    """The records that come and go; what is placed again, for the order alone, does neither. They come by what theirs'
+    commits said that they did."""
+    head = merger.mine.head.parts
+    come = {part.slot: part.rows for delta in made.deltas for part in delta.placed if part.slot not in head}
+    go = [head[slot].rows for delta in made.deltas for slot in delta.removed if slot in head]
+    versions = {d.version for d in merger.deltas(merger.at.theirs) if any(part.slot in come for part in d.placed)}
+    said = {change.operation for c, change in merger.changes(merger.at.theirs) if c.version in versions}
+    causes = said.intersection(ROW_CLASSES) or {delta.cause for delta in made.deltas if delta.placed and come}
+    causes |= {delta.cause for delta in made.deltas if delta.removed}
+    return Effect(sum(come.values()), sum(go), frozenset(causes))
 
 
 def _report(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import canonical, merge_bases
+from anabranch.branching.effects import Effect
 from anabranch.branching.law import RULES
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import check_names, merge_database
@@ -85,9 +86,10 @@ class MergeReport:
         status = "preview" if self.commit is None else f"version {self.commit.version}"
         rows: list[list[Any]] = [[d.name, ", ".join(what), 0, 0, status] for d, what in self.plan.databases]
         for table_id, made in self.plan.tables.items():
-            what = ", ".join(dict.fromkeys(operation for operation, _ in made.operations))
-            name = self.plan.names.get(table_id, made.name)
-            rows.append([name, what or _KEPT, *made.counts(), status])
+            words = made.words()
+            if words or not made.is_idle:
+                name = self.plan.names.get(table_id, made.name)
+                rows.append([name, ", ".join(words) or _KEPT, *made.counts(), status])
         rows = rows or [["", _KEPT, 0, 0, status]]  # a conflict of a database was settled
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
@@ -141,12 +143,12 @@ def _apply(
         bases, theirs = ((after,), before) if backwards else ((before,), after)
         plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
         plan.conflicts = told_of_absent(session, plan.at.ours, plan.tables, plan.conflicts)
+        if backwards and not plan.conflicts and not plan.is_empty:
+            _as_undoing(session, plan)
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
         does = "cannot be undone on" if backwards else "cannot be picked onto"
         _refuse_conflicts(session, plan, f"version {commit.version} ({commit.operation}) {does}", wishes)
-        if backwards:
-            _as_undoing(session, plan)
         try:
             made = _commit(session, plan, verb, f"version {commit.version}: {commit.operation} {commit.message}")
         except CommitConflict:
@@ -159,6 +161,7 @@ def _as_undoing(session: Session, plan: MergePlan) -> None:
     """A revert's events are no statement's: what it takes away counts as never done. It names the overwrites that it
     undoes."""
     for table_id, made in plan.tables.items():
+        made.undoes = True
         replay = Replay(made.deltas[0].table_id) if made.deltas else None
         for delta in made.deltas:
             assert replay is not None
@@ -246,11 +249,12 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
     if merged.changes and merged.record is not None:
         plan.databases.append((merged.record, merged.changes))
         if merged.changes == ("drop",):
-            for record in catalog.tables(at.ours, database_id):
-                if record.id not in plan.tables:
-                    name = qualified(merged.record.name, record.name)
-                    gone = replace(record, dropped=True)
-                    plan.tables[record.id] = TableMerge(name, gone, record, operations=[("drop", {})])
+            left = [record for record in catalog.tables(at.ours, database_id) if record.id not in plan.tables]
+            states = catalog.states(at.ours, [record.id for record in left])
+            for record in left:
+                name = qualified(merged.record.name, record.name)
+                gone, rows = replace(record, dropped=True), Effect(go=states[record.id].rows)
+                plan.tables[record.id] = TableMerge(name, gone, record, operations=[("drop", {})], effect=rows)
 
 
 def _leave_created(plan: MergePlan, database_id: str) -> None:

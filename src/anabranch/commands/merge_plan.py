@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from anabranch.branching.effects import Effect
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
 from anabranch.branching.schema_merge import Pairs
@@ -67,7 +68,8 @@ class TableMerge:
     hidden: list[int] = field(default_factory=list)
     operations: list[tuple[Operation, dict[str, Any]]] = field(default_factory=list)
     conflicts: list[ConflictRecord] = field(default_factory=list)
-    removed_rows: int = 0
+    effect: Effect = field(default_factory=Effect)
+    """Of its events, on rows that ours shows; of a keyed table, on records."""
     resolved: bool = False
     """Rows were settled one by one."""
     news: bool = False
@@ -81,8 +83,10 @@ class TableMerge:
     aliases: Mapping[str, str] = field(default_factory=dict)
     decided: pa.Table | None = None
     """Rows of a keyed table that are placed after all others, by physical names and with their kinds."""
-    again: frozenset[int] = frozenset()
-    """Slots of ours that are placed again, for the order alone."""
+    repeated: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    """Ours' versions that are among `combined` as they are, so that they are the latest ones."""
+    undoes: bool = False
+    """It is a REVERT's: whatever it does to rows brings an earlier state back."""
 
     @property
     def is_empty(self) -> bool:
@@ -132,15 +136,37 @@ class TableMerge:
             self.combined = pa.concat_tables([self.combined, rows])
             self.origins = np.concatenate([self.origins, origins])
 
+    def repeat(self, rows: pa.Table, origins: np.ndarray, ids: np.ndarray) -> None:
+        """Adds versions that ours shows, by their ids."""
+        self.add(rows, origins)
+        self.repeated = np.concatenate([self.repeated, ids])
+
+    @property
+    def _written(self) -> int:
+        """Rows that the merge makes, and that ours does not show."""
+        made = sum(rows.num_rows for rows in (self.combined, self.decided) if rows is not None)
+        return made - len(self.repeated)
+
     def counts(self) -> tuple[int, int]:
         """Rows that come and rows that go; a new version of a row is one of each."""
-        placed = {p.slot: p.rows for delta in self.deltas for p in delta.placed if p.slot not in self.again}
-        killed = [(slot, len(rows)) for delta in self.deltas for slot, rows in delta.killed.items()]
-        come = sum(placed.values()) - sum(count for slot, count in killed if slot in placed)
-        come += sum(len(rows) for delta in self.deltas for rows in delta.revived.values())
-        come += sum(rows.num_rows for rows in (self.combined, self.decided) if rows is not None)
-        go = sum(count for slot, count in killed if slot not in placed)
-        return come, go + self.removed_rows
+        return self.effect.come + self._written, self.effect.go
+
+    def words(self) -> list[Operation]:
+        """What a person is told that it does: of operations on rows those that show."""
+        objects = [operation for operation, _ in self.operations if operation not in ROW_CLASSES]
+        if not self._revives:
+            objects = [operation for operation in objects if operation != "restore"]
+        rows = set(self.effect.causes)
+        if (self.combined is not None and self._written) or (self.decided is not None and not rows):
+            rows.add("update")
+        if self.undoes and rows:
+            rows = {"restore"}
+        return list(dict.fromkeys([*objects, *sorted(rows)]))
+
+    @property
+    def _revives(self) -> bool:
+        """Whether ours has dropped the table; a `restore` is otherwise one of rows."""
+        return self.before is not None and self.before.dropped
 
     def changes(self, table_id: str, database_id: str) -> list[Change]:
         detail = {"name": self.name, "database": database_id}

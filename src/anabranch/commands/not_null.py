@@ -200,7 +200,7 @@ class _Check:
         own = origins_of(candidates, self.head.parts, self.merger.origins)
         back = np.isin(own, origins)
         if back.any():
-            made.add(self.merger.rows_of(self.schema, self.head, candidates[back]), own[back])
+            made.repeat(self.merger.rows_of(self.schema, self.head, candidates[back]), own[back], candidates[back])
 
 
 def _requires(ours: Schema, merged: Schema, path: Path) -> bool:

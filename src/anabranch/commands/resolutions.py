@@ -97,6 +97,11 @@ class Resolution:
         staying = ~self.gone[at]
         return self.rows.take(pa.array(at[staying])), ids[staying]
 
+    def ends(self, ids: np.ndarray) -> np.ndarray:
+        """Which of these ids shall be gone."""
+        at = self.find(ids)
+        return (at >= 0) & self.gone[at] if len(self.gone) else at >= 0
+
     def use(self, ids: np.ndarray) -> None:
         """These conflict: resolutions of them are in their place."""
         self._used.update(ids.tolist())

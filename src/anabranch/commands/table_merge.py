@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from anabranch.branching.effects import Effect, effect
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowMerge, merge_rows
-from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, shows_others, side_of, visible
+from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of
 from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import HAD, scope_json
@@ -88,6 +89,8 @@ class TableMerger(TableSides):
         new = merged.changes and merged.changes[0] in ("create", "restore")
         if gone or new or not rows_changed:
             made.news = bool(merged.changes) or merged.settled or self._is_news(rows_changed=rows_changed)
+            if "drop" in merged.changes:
+                made.effect = Effect(go=self.state(self.here).rows)
             if new and not gone:
                 self._take_over(made)
             elif not gone:
@@ -162,6 +165,7 @@ class TableMerger(TableSides):
         nothing = side_of(now, now, [])
         made.record = self.theirs
         made.schema = self.schema(self.theirs)
+        made.effect = Effect(come=state.rows)
         if made.schema.primary_key:
             made.deltas = list_deltas(now, state, side, undone=True)
         else:
@@ -270,9 +274,8 @@ class TableMerger(TableSides):
         self.name_aliases(made, replay)
         self._require(made, replay)
         made.deltas = replay.deltas()
-        made.shows = made.combined is not None or not self.at.backwards or shows_others(self.mine.head, made.deltas)
-        removed = {slot for delta in made.deltas for slot in delta.removed}
-        made.removed_rows = sum(len(visible(self.mine.head, slot)) for slot in removed)
+        made.effect = effect(self.mine.head, made.deltas, by_slot(made.repeated))
+        made.shows = not self.at.backwards or any(made.counts())
         made.conflicts += self.unreadable(made, replay)
         self.hide_schemas(made)
         made.news |= bool(made.conflicts)
