@@ -16,6 +16,11 @@ def types(ours, theirs):
     return ConflictRecord("d.t", "column", "incompatible", ours, theirs, column="a")
 
 
+def lacking(side):
+    words = ("NOT NULL", "1 row without 'a'")
+    return ConflictRecord("d.t", "column", "A6.3", *(words if side == "theirs" else words[::-1]), column="a")
+
+
 def names():
     return ConflictRecord("d.t", "column", "names", "c int, stored as a", "c int, stored as b", column="c")
 
@@ -25,6 +30,11 @@ def names():
     [
         ([row()], BOTH, None, "RESOLVE USING OURS or THEIRS takes one side"),
         ([row("update/insert"), row("delete/insert")], BOTH, None, "RESOLVE USING OURS spares the rows"),
+        ([row("insert/insert")], BOTH, None, "RESOLVE USING OURS or THEIRS takes one side"),
+        ([lacking("theirs")], BOTH, None, "OURS leaves out the rows of theirs that lack a value; THEIRS takes them"),
+        ([lacking("ours")], BOTH, None, "RESOLVE USING OURS or THEIRS merges without the NOT NULL of theirs."),
+        ([lacking("ours"), lacking("theirs")], BOTH, None, "THEIRS takes all rows and drops the NOT NULL"),
+        ([lacking("theirs"), row()], BOTH, None, "RESOLVE USING OURS or THEIRS takes one side"),
         ([names(), row()], (), None, "rename one first"),
         ([types("bigint", "double")], ("ours",), None, "Only RESOLVE USING OURS settles this."),
         ([types("bigint", "double")], ("ours",), "theirs", "THEIRS does not settle this: USING OURS would."),

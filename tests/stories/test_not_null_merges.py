@@ -175,7 +175,31 @@ def test_rows_of_a_keyed_table_are_held_against_a_constraint_of_theirs_that_wrot
 def test_rows_that_a_revert_brings_back_are_held_against_a_constraint(lake, side, left, relaxed):
     told(lake, "CREATE TABLE d.t (id INT, v INT)", "INSERT INTO d.t VALUES (1, 1), (2, NULL)")
     told(lake, "DELETE FROM d.t WHERE id = 2", OURS_REQUIRES)
-    with pytest.raises(MergeConflict, match="RESOLVE USING OURS or THEIRS"):
+    with pytest.raises(MergeConflict, match="RESOLVE USING OURS leaves out the rows"):
         lake.sql("REVERT 4")
     told(lake, f"REVERT 4 RESOLVE USING {side}")
     assert (rows(lake, "d.t"), nullable(lake, "v")) == (left, relaxed)
+
+
+def test_a_column_with_a_default_by_now(people):
+    told(people, "ALTER TABLE d.t ADD COLUMN w INT", "UPDATE d.t SET w = 0", "INSERT INTO d.t@dev VALUES (3, 3)")
+    told(people, "ALTER TABLE d.t ALTER COLUMN w SET NOT NULL", "ALTER TABLE d.t ALTER COLUMN w SET DEFAULT 7")
+    with pytest.raises(MergeConflict, match="THEIRS takes them and drops the NOT NULL") as refused:
+        told(people, "MERGE BRANCH dev")
+    assert "without a default" not in str(refused.value)
+    assert [(one.rule, one.ours) for one in refused.value.conflicts] == [("A6.3", "NOT NULL")]
+
+
+def test_a_revert_that_asks_ours_rows_for_a_value(people):
+    told(people, "ALTER TABLE d.t ADD COLUMN w INT", "UPDATE d.t SET w = 0")
+    told(people, "ALTER TABLE d.t ALTER COLUMN w SET NOT NULL", "ALTER TABLE d.t DROP COLUMN w")
+    dropped = people.version
+    told(people, "INSERT INTO d.t VALUES (3, 3)")
+    with pytest.raises(MergeConflict, match="merges without the NOT NULL of theirs") as refused:
+        told(people, f"REVERT {dropped}")
+    (conflict,) = refused.value.conflicts
+    assert (conflict.rule, conflict.theirs) == ("A6.3", "NOT NULL")
+    assert conflict.ours.startswith("1 row without 'w'")
+    told(people, f"REVERT {dropped} RESOLVE USING OURS")
+    assert rows(people, "d.t") == [(1, 1, 0), (2, 2, 0), (3, 3, None)]
+    assert nullable(people, "w")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from anabranch.errors import MergeConflict
 from tests.stories.telling import rows, told
 
 
@@ -161,3 +162,19 @@ def test_a_row_that_a_resolution_deletes(numbers):
 def test_records_of_keyed_tables_come_by_what_theirs_did(keyed, theirs, said):
     told(keyed, *theirs)
     assert report(keyed, "MERGE BRANCH dev") == said
+
+
+# --- advice -----------------------------------------------------------------------------------------------------------
+
+
+def test_of_a_key_that_both_inserted_each_side_takes_its_row(keyed):
+    told(keyed, "INSERT INTO d.t VALUES (9, 1)", "INSERT INTO d.t@dev VALUES (9, 2)")
+    with pytest.raises(MergeConflict, match="RESOLVE USING OURS or THEIRS takes one side"):
+        told(keyed, "MERGE BRANCH dev")
+
+
+@pytest.mark.parametrize(("detect", "kept"), [("file", []), ("row", [(1, 9)]), ("cell", [(1, 9)])])
+def test_ours_keeps_a_row_that_theirs_deleted_where_rows_are_compared(numbers, detect, kept):
+    told(numbers, "UPDATE d.t SET a = 9 WHERE id = 1", "DELETE FROM d.t@dev WHERE id = 1")
+    told(numbers, f"{OURS} WITH (detect = '{detect}')")
+    assert rows(numbers, "d.t") == [*kept, (2, 2), (3, 3)]

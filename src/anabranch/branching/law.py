@@ -38,6 +38,8 @@ _APPEND_TABLES = r"""
 
 ABSENT = "absent"
 """The rule of picks and reverts of what ours does not have."""
+REQUIRED = "NOT NULL"
+"""What the side says whose column wants a value, in conflicts by A6.2 and A6.3."""
 RULES: Mapping[str, str] = MappingProxyType(
     {
         "A0": "where both set a property theirs' value stands; both unset the same one: conflict",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.branching.law import ABSENT
+from anabranch.branching.law import ABSENT, REQUIRED
 from anabranch.branching.objects import Side
 from anabranch.errors import SqlError, UnsupportedType
 from anabranch.model.conflict import ConflictRecord
@@ -14,6 +14,9 @@ _WITHOUT = (
     "What this branch lacks comes with the commit that made it: pick that one first. RESOLVE USING THEIRS takes it as "
     "this commit left it, OURS leaves it out."
 )
+_MEETING = ("insert", "delete/insert", "update/insert")
+"""Rules of statements of theirs that meet rows which ours inserted."""
+_NOT_NULL = ("A6.2", "A6.3")
 _WITHOUT_BACK = "What this branch lacks need not be undone here: RESOLVE USING OURS leaves it out."
 
 
@@ -30,12 +33,23 @@ def way_out(
     if len(settling) == 1:
         only = settling[0].upper()
         return f"Only RESOLVE USING {only} settles this." if tried is None else f"{failed}: USING {only} would."
-    if settling and all(conflict.rule.endswith("insert") for conflict in conflicts):
+    if settling and all(conflict.rule in _NOT_NULL for conflict in conflicts):
+        return _of_not_null(conflicts)
+    if settling and all(conflict.rule in _MEETING for conflict in conflicts):
         return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
     if settling:
         return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
     advice = [_types_first(conflict) for conflict in conflicts if conflict.rule == "incompatible"]
     return f"{failed}: {advice[0] if advice else 'change one of the branches first.'}"
+
+
+def _of_not_null(conflicts: Sequence[ConflictRecord]) -> str:
+    """By whose rows lack a value: no resolution throws away what stands on ours."""
+    theirs_lack = {conflict.ours == REQUIRED for conflict in conflicts}
+    kept = "takes them and drops the NOT NULL." if theirs_lack == {True} else "takes all rows and drops the NOT NULL."
+    if theirs_lack == {False}:
+        return "Rows of this branch lack a value: RESOLVE USING OURS or THEIRS merges without the NOT NULL of theirs."
+    return f"RESOLVE USING OURS leaves out the rows of theirs that lack a value; THEIRS {kept}"
 
 
 def _types_first(conflict: ConflictRecord) -> str:

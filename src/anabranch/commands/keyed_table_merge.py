@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anabranch.branching.effects import Effect
+from anabranch.branching.law import REQUIRED
 from anabranch.branching.row_merge import NO_ROWS, Replay
 from anabranch.branching.schema_merge import newly_required
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
 from anabranch.commands.keyed_merge import Decided, KeyedMerge, Required, as_replay
 from anabranch.commands.merge_plan import TableMerge
-from anabranch.commands.not_null import rows_without
+from anabranch.commands.not_null import rows_without, rule_of
 from anabranch.commands.own_types import in_one_column, in_one_type, theirs_beside
 from anabranch.commands.resolutions import rows_of
 from anabranch.engines import engine_spec
@@ -156,7 +157,7 @@ def _settle_lacking(merger: TableMerger, made: TableMerge, done: Decided, requir
     for column, lack in lacking:
         parts = required.suspects[column.physical]
         held = [merger.written({part.slot: part})[part.schema_id].stored_as(column) for part in parts]
-        words = ("NOT NULL", rows_without(column.label, lack.count, lack.example))
+        words = (REQUIRED, rows_without(column.label, lack.count, lack.example))
         ours, theirs = words if lack.side == "theirs" else words[::-1]
-        rule = "A6.2" if None in held else "A6.3"
+        rule = rule_of(column, lack.side, is_stored=None not in held)
         made.conflicts.append(ConflictRecord(merger.name, "column", rule, ours, theirs, column=column.label))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
+from anabranch.branching.law import REQUIRED
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.branching.schema_merge import newly_required, newly_required_fields
@@ -82,9 +83,14 @@ def require(merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema)
 def _record(check: _Check, lacks: Sequence[Lack]) -> ConflictRecord:
     """Of one side and path: how many rows, and one of them, so that a person finds the others."""
     last, label = lacks[-1], ".".join(lacks[-1].path)
-    words = ("NOT NULL", rows_without(label, sum(lack.count for lack in lacks), check.example(lacks)))
+    words = (REQUIRED, rows_without(label, sum(lack.count for lack in lacks), check.example(lacks)))
     ours, theirs = words[::-1] if last.side == "ours" else words
     return ConflictRecord(check.merger.name, "column", last.rule, ours, theirs, column=label)
+
+
+def rule_of(column: Column, side: str, *, is_stored: bool) -> str:
+    """A6.2 is about a column of ours that theirs' rows never had; one that has a default by now is not."""
+    return "A6.2" if side == "theirs" and not is_stored and column.write_default is None else "A6.3"
 
 
 def rows_without(column: str, count: int, example: Mapping[str, Any]) -> str:
@@ -125,7 +131,7 @@ class _Check:
             stats = None if stored is None else bounds_of(part, stored.physical)
             if stats is not None and stats.nulls == 0:
                 continue
-            rule = "A6.2" if stored is None else "A6.3"
+            rule = rule_of(column, side, is_stored=stored is not None)
             known = part.rows if stored is None else (stats.nulls or 0) if stats is not None else 0
             if known and not dead and self.merger.choice is None:
                 # All rows of the part are there: nothing to read.
