@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
+from anabranch.model.values import escaped, written
+
 
 def shown(value: Any) -> str:
     """A value as a person reads it."""
@@ -16,8 +18,8 @@ def shown(value: Any) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, dict):
-        return ", ".join(f"{key}={item}" for key, item in value.items())
-    return str(value)
+        return ", ".join(f"{key}={written(item)}" for key, item in value.items())
+    return escaped(str(value), but="\n\t")
 
 
 def rendered(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:

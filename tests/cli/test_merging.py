@@ -213,6 +213,26 @@ def test_values_stay_on_their_lines(cli: Cli, folder) -> None:
     ]
 
 
+def test_long_values_are_cut_for_people_and_whole_for_programs(cli: Cli, folder) -> None:
+    long = {"ours": "\x1b[31m" + "o" * 5_000, "theirs": "t" * 5_000}
+    with anabranch.connect(folder) as lake:
+        lake.create_branch("dev")
+        for at, text in ((lake, long["ours"]), (lake.on("dev"), long["theirs"])):
+            at.sql("UPDATE d.t SET v = :v WHERE id = 1", {"v": text})
+    shown = [
+        cli("merge", "dev", "--detect", "row").err,
+        cli("conflicts", "dev", "--detect", "row").out,
+        cli("sql", "-c", "SHOW CONFLICTS IN dev WITH (detect = 'row')").out,
+        cli("sql", "-c", "MERGE BRANCH dev WITH (detect = 'row')").err,
+    ]
+    for text in shown:
+        assert len(text) < 3_000
+        assert "\x1b" not in text
+        assert "tttt…" in text.replace("\n", "")
+    (found,) = json.loads(cli("--json", "conflicts", "dev", "--detect", "row").out)
+    assert {side: found[side]["v"] for side in long} == long
+
+
 def test_nan_is_nan(cli: Cli) -> None:
     made = "CREATE TABLE d.f (id INT, x DOUBLE, y ARRAY<DOUBLE>)", "INSERT INTO d.f VALUES (1, 0, array(0d))"
     sql(cli, *made, "CREATE BRANCH dev", "UPDATE d.f SET id = 2, x = double('nan'), y = array(double('nan'))")

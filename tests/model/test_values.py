@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from anabranch.errors import Conflicts
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.values import named_values, same_value
+from anabranch.model.values import named_values, same_value, words, written
 
 NAN = math.nan
 
@@ -34,6 +35,43 @@ def test_same(one, other, same):
 
 def test_values_are_written_as_sql_does():
     assert named_values({"a": 1, "b": None, "c": NAN, "d": -math.inf}) == "a = 1, b = NULL, c = NaN, d = -Infinity"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("tea", "tea"),
+        ("it's\\", "it's\\"),
+        ("it's\n\x1b[31m", r"'it\'s\n\x1b[31m'"),
+        ("x" * 80, "x" * 80),
+        ("x" * 5_000, "x" * 79 + "…"),
+        (b"\x00\xff", "X'00FF'"),
+        (b"\xff" * 5_000, "X'" + "FF" * 40 + "…'"),
+        (True, "true"),
+        ([1] * 1_000, "[" + "1, " * 26 + "…"),
+    ],
+    ids=lambda value: repr(value)[:12],
+)
+def test_a_value_that_is_shown_is_short_and_stays_on_its_line(value, shown):
+    found = written(value)
+    assert len(found) <= 90
+    assert found == shown
+    assert found.isprintable()
+
+
+def test_words_about_a_row_are_one_line_too():
+    assert words("deleted where a = '\n'") == r"deleted where a = '\n'"
+    assert len(words("deleted where a IN (" + "1, " * 1_000)) == 400
+
+
+def test_a_conflict_is_printed_in_short_and_keeps_what_it_has():
+    long = "\x1b[31m" + "y" * 5_000
+    record = ConflictRecord("d.t", "row", "update/update", {"id": 1, "s": long}, {"id": 1, "s": "x"}, row=7)
+    assert record.ours["s"] == long
+    for text in (str(record), repr(record), str(Conflicts([record]))):
+        assert len(text) < 1_000
+        assert text.replace("\n", "").isprintable()
+        assert "yyy" in text
 
 
 def test_a_conflict_tells_the_fields_that_differ():

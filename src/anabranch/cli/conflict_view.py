@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output import aligned, cell, plain, styled
 from anabranch.errors import Conflicts
-from anabranch.model.values import same_value
+from anabranch.model.values import one_line, same_value, words, written
 from anabranch.model.words import counted
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ SHOWN = 20
 _MANY_COLUMNS = 12
 _FIRST_COLUMNS = 3
 """Of many, so many are shown although they are equal: people know a row by its first columns."""
-_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-"""Line breaks and other characters that would take a text out of its column."""
 _KINDS_OF_ROWS = ("row", "rows", "key")
 _NAMES = "names"
 """The rule that nothing but a rename satisfies."""
@@ -50,7 +47,7 @@ def _lines(conflict: ConflictRecord) -> list[str]:
     sides = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
     if any(isinstance(value, Mapping) for value in sides.values()):
         return [title, *_side_by_side(sides)]
-    told = [[f"  {side}", _cell(value)] for side, value in sides.items() if value is not None]
+    told = [[f"  {side}", words(str(cell(value)))] for side, value in sides.items() if value is not None]
     return [title, *aligned(told)]
 
 
@@ -65,7 +62,7 @@ def _named(row: Any) -> str:
     """A row by its id, a key by its columns, a file by its words."""
     if isinstance(row, Mapping):
         return ", ".join(f"{name} = {_cell(value)}" for name, value in row.items())
-    return f"row {row}" if isinstance(row, int) else str(row)
+    return f"row {row}" if isinstance(row, int) else words(str(row))
 
 
 def _side_by_side(sides: Mapping[str, Any]) -> list[str]:
@@ -107,11 +104,8 @@ def _value(row: Any, name: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value on one line: text with line breaks is shown as SQL writes it."""
-    if isinstance(value, str) and _BREAKS.search(value):
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-        return "'" + _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), escaped) + "'"
-    return str(cell(value))
+    """As a query shows it, but on one line, and cut if it is long."""
+    return written(value) if isinstance(value, bytes) else one_line(str(cell(value)))
 
 
 def next_steps(

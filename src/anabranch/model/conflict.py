@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from anabranch.model.values import named_values, same_value
+from anabranch.model.values import brief, named_values, same_value, words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ConflictRecord:
     """`ours` is what stands on the branch, `theirs` what wanted to join it; `row` names a key or row id, if any,
-    and `column` a column, or a field by its path of labels."""
+    and `column` a column, or a field by its path of labels. Values are whole; where they are printed, long ones are
+    cut and control characters escaped."""
 
     object: str
     kind: str
@@ -29,6 +30,10 @@ class ConflictRecord:
         ours, theirs = self._told()
         return f"{', '.join(where)}: theirs {theirs}, ours {ours} ({self.rule})"
 
+    def __repr__(self) -> str:
+        said = (f"{field.name}={brief(getattr(self, field.name))}" for field in fields(self))
+        return f"{type(self).__name__}({', '.join(said)})"
+
     def _told(self) -> tuple[str, str]:
         """Of two rows only the fields in which they differ."""
         if isinstance(self.ours, Mapping) and isinstance(self.theirs, Mapping):
@@ -43,8 +48,8 @@ def _named(row: Any) -> str:
     """A key by its columns, a row by its id, a file by its words."""
     if isinstance(row, Mapping):
         return f"key {named_values(row)}"
-    return f"row {row}" if isinstance(row, int) else str(row)
+    return f"row {row}" if isinstance(row, int) else words(str(row))
 
 
 def _side(side: Any) -> str:
-    return named_values(side) if isinstance(side, Mapping) else str(side)
+    return named_values(side) if isinstance(side, Mapping) else words(str(side))
