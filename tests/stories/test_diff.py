@@ -211,3 +211,13 @@ def test_a_column_that_a_version_did_not_hold_is_read(lake, columns_read):
     columns_read.clear()
     assert told(lake, f"DIFF main@{before} main TABLE d.t") == [("-U", 1, 2, 3), ("+U", 1, None, 9)]
     assert old_columns(lake, columns_read) == ["a", "b"]
+
+
+def test_comments_of_columns_and_of_fields(lake):
+    told(lake, "CREATE TABLE d.t (a INT, s STRUCT<x: INT, l: ARRAY<STRUCT<y: INT>>>)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN a COMMENT 'one'", "ALTER TABLE d.t@dev ALTER COLUMN s.x COMMENT 'two'")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN s.l.element.y COMMENT 'three'")
+    said = [(row.kind, row.change, row.before, row.after) for row in lake.sql("DIFF main dev")]
+    texts = ["a one", "s.x two", "s.l.element.y three"]
+    assert said == [("column", "comment", None, text) for text in texts]
+    assert [row.before for row in lake.sql("DIFF dev main")] == texts

@@ -38,7 +38,7 @@ from anabranch.model.part import Part
 from anabranch.model.records import DatabaseRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
-from anabranch.model.types import quote_identifier
+from anabranch.model.types import Array, DataType, Map, Struct, quote_identifier
 from anabranch.storage.arrow_types import arrow_schema
 
 CHANGE = "_change"
@@ -203,6 +203,23 @@ def _column(table: str, old: Column, new: Column) -> Iterator[Line]:
             label = quote_identifier(new.label)
             before, after = (None if value is None else f"{label} {value}" for value in (was, now))
             yield Line(table, "column", change, before, after)
+    said = _comments(old.type, quote_identifier(new.label)), _comments(new.type, quote_identifier(new.label))
+    for path in [path for path in said[1] if path in said[0] and said[0][path] != said[1][path]]:
+        before, after = (None if found[path] is None else f"{path} {found[path]}" for found in said)
+        yield Line(table, "column", "comment", before, after)
+
+
+def _comments(type_: DataType, path: str) -> dict[str, str | None]:
+    """Of the fields inside a type, by their paths."""
+    if isinstance(type_, Struct):
+        fields = [(f"{path}.{quote_identifier(field.label)}", field) for field in type_.fields]
+        inside = (_comments(field.type, its) for its, field in fields)
+        return {its: field.comment for its, field in fields} | {p: c for each in inside for p, c in each.items()}
+    if isinstance(type_, Array):
+        return _comments(type_.element, f"{path}.element")
+    if isinstance(type_, Map):
+        return _comments(type_.key, f"{path}.key") | _comments(type_.value, f"{path}.value")
+    return {}
 
 
 def _declared(column: Column) -> str:
