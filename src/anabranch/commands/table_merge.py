@@ -175,8 +175,9 @@ class TableMerger(TableSides):
             gone = {} if is_new else settled_classes(self.other, self.origins).gone
             brought = self._brought({cause: gone.get(cause, {}) for cause in ("delete", "update")}, NO_ROWS)
             made.operations += [("delete", {BROUGHT: brought})] if brought else []
-        overwrites = sorted(map(list, overwrites_had(self.catalog, self.at.theirs, self.id)))
-        if overwrites:
+        told = (change for _, change in self.changes(self.at.theirs))
+        if not is_new or any(change.operation == "overwrite" or HAD in change.detail for change in told):
+            overwrites = sorted(map(list, overwrites_had(self.catalog, self.at.theirs, self.id)))
             (how, detail), *others = made.operations
             made.operations = [(how, {**detail, HAD: overwrites}), *others]
         made.partitions = [PartitionRecord(self.id, text) for text in sorted(self._partitions(self.at.theirs))]
