@@ -66,8 +66,8 @@ def conflicts(monkeypatch) -> list:
     """Fills with every commit that was refused."""
     found = []
 
-    def watched(request, moved, deltas_of):
-        conflicts = find_conflicts(request, moved, deltas_of)
+    def watched(*asked):
+        conflicts = find_conflicts(*asked)
         if conflicts:
             found.append(conflicts)
         return conflicts

@@ -99,6 +99,41 @@ def test_keyed(lake: Lake, meanwhile: Callable[..., list[int]], case: str) -> No
     assert (len(tries), rows(lake, "d.t")) == (runs, expected)
 
 
+BACK = {
+    "restored": "RESTORE TABLE d.t TO VERSION {full}",
+    "reverted": "REVERT {deleted}",
+    "merged": "MERGE BRANCH dev WITH (detect = 'row')",
+}
+"""Ways in which a row comes back that had been deleted, no part of it being new."""
+
+
+@pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+@pytest.mark.parametrize("clauses", [UPSERT, "WHEN NOT MATCHED THEN INSERT *"], ids=["upsert", "insert if absent"])
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id)"], ids=["append", "keyed"])
+@pytest.mark.parametrize("back", BACK)
+def test_a_row_that_came_back_is_seen(
+    lake: Lake, meanwhile: Callable[..., list[int]], back: str, key: str, clauses: str, isolation: str
+) -> None:
+    told(lake, f"CREATE TABLE d.t (id BIGINT NOT NULL, v STRING{key}) TBLPROPERTIES ('isolation' = '{isolation}')")
+    told(lake, "INSERT INTO d.t VALUES (1, 'a'), (2, 'b')")
+    full = lake.version
+    told(lake, "DELETE FROM d.t WHERE id = 1", "CREATE BRANCH dev")
+    told(lake.on("dev"), f"RESTORE TABLE d.t TO VERSION {full}")
+    tries = meanwhile(BACK[back].format(full=full, deleted=full + 1))
+    lake.sql(f"MERGE INTO d.t USING VALUES (1L, 'S') AS s(id, v) ON t.id = s.id {clauses}")
+    blind = bool(key) and clauses == UPSERT  # which replaces the row that came back, whenever it does
+    seen = "a" if clauses != UPSERT else "S"
+    assert (len(tries), rows(lake, "d.t")) == (1 if blind else 2, [(1, seen), (2, "b")])
+
+
+def test_another_row_that_came_back_is_in_nobodys_way(lake: Lake, meanwhile: Callable[..., list[int]]) -> None:
+    told(lake, "CREATE TABLE d.t (id BIGINT, v STRING)", "INSERT INTO d.t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    told(lake, "DELETE FROM d.t WHERE id = 3", "DELETE FROM d.t WHERE id = 1")
+    tries = meanwhile(f"REVERT {lake.version}")
+    lake.sql("MERGE INTO d.t USING VALUES (3L, 'S') AS s(id, v) ON t.id = s.id WHEN NOT MATCHED THEN INSERT *")
+    assert (len(tries), rows(lake, "d.t")) == (1, [(1, "a"), (2, "b"), (3, "S")])
+
+
 def test_two_merges_of_the_same_new_keys_insert_them_once(lake: Lake, meanwhile: Callable[..., list[int]]) -> None:
     told(lake, "CREATE TABLE d.t (id BIGINT, v STRING)")
     merge = "MERGE INTO d.t USING VALUES (1L, '{}') AS s(id, v) ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"

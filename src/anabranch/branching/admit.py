@@ -26,6 +26,8 @@ from anabranch.model.words import counted
 Moved = Sequence[tuple[Commit, Change]]
 DeltasOf = Callable[[str], Sequence[TableDelta]]
 """What happened to the rows of a table since the request's base."""
+MayMatch = Callable[[Change, Sequence[TableDelta]], bool]
+"""Whether a statement's condition may be true for a row that these deltas brought."""
 
 _ROWS = frozenset({"insert", "delete", "update"})
 _BESIDE_INSERT = frozenset({"insert", "delete", "update", "overwrite", "restore", "rename", "properties", "comment",
@@ -34,9 +36,9 @@ _BESIDE_CHANGE = frozenset({"insert", "delete", "update", "rename", "properties"
                             "compaction"})  # fmt: skip
 
 
-def admit(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) -> None:
+def admit(request: CommitRequest, moved: Moved, deltas_of: DeltasOf, may_match: MayMatch) -> None:
     """Raises CommitConflict with every pair that does not fit."""
-    conflicts = find_conflicts(request, moved, deltas_of)
+    conflicts = find_conflicts(request, moved, deltas_of, may_match)
     if conflicts:
         shown = "; ".join(map(str, conflicts[:3]))
         raise CommitConflict(
@@ -47,7 +49,9 @@ def admit(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) -> None:
         )
 
 
-def find_conflicts(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) -> list[ConflictRecord]:
+def find_conflicts(
+    request: CommitRequest, moved: Moved, deltas_of: DeltasOf, may_match: MayMatch
+) -> list[ConflictRecord]:
     found = [
         _record(mine, f"{other.operation} in version {commit.version}", "same object")
         for mine in request.changes
@@ -58,8 +62,10 @@ def find_conflicts(request: CommitRequest, moved: Moved, deltas_of: DeltasOf) ->
     for mine in request.changes:
         if not found and mine.operation in ("delete", "update") and mine.object_id in met:
             others = deltas_of(mine.object_id)
+            if mine.detail.get("serializable") and not mine.detail.get("blind") and may_match(mine, others):
+                found.append(_record(mine, "rows that it would match were written meanwhile", "serializable"))
             if mine.detail.get("keyed"):
-                if _keys_may_meet(request, mine.object_id, others):
+                if not mine.detail.get("blind") and _keys_may_meet(request, mine.object_id, others):
                     found.append(_record(mine, "keys of it were written meanwhile", "same key"))
                 continue
             rows = _rows_of_both(request, mine.object_id, others)
@@ -95,8 +101,6 @@ def _fits(mine: Change, other: Change) -> bool:
         return False
     if mine.operation == "insert":
         return other.operation in _BESIDE_INSERT
-    if mine.detail.get("serializable") and other.operation in ("insert", "update"):
-        return False  # run again, it sees these rows
     return other.operation in _BESIDE_CHANGE
 
 

@@ -19,7 +19,7 @@ from anabranch.forks import abandon, renew_after_fork
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
 from anabranch.model.part import Part
-from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableRecord
+from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import TIMESTAMP, quote_identifier
 from anabranch.options import Limits, option
@@ -299,10 +299,18 @@ class Session:
         )
         return self.catalog.commit(request, admit or self.admit)
 
-    def admit(self, request: CommitRequest, moved: Moved) -> None:
-        """Runs while the head is locked, so what it reads is what the commit will stand on."""
+    def admit(self, request: CommitRequest, moved: Moved, *, reads_rows: bool = True) -> None:
+        """Runs while the head is locked, so what it reads is what the commit will stand on. `reads_rows`: under
+        `serializable` the statements' conditions are evaluated on rows that others brought."""
         head = Position(self.branch_id, moved[-1][0].version) if moved else request.base
-        admit(request, moved, lambda table_id: self.catalog.deltas(head, table_id, request.base.version))
+
+        def may_match(change: Change, since: Sequence[TableDelta]) -> bool:
+            from anabranch.commands.unseen import may_match
+
+            return reads_rows and may_match(self, change, request.base, head, since)
+
+        deltas_of = lambda table_id: self.catalog.deltas(head, table_id, request.base.version)  # noqa: E731
+        admit(request, moved, deltas_of, may_match)
 
     @contextmanager
     def turn(self, table: OpenTable) -> Iterator[None]:
