@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from anabranch import commands
 from anabranch.commands.result import Result
-from anabranch.commands.session import Ref, Session, Shared, as_ref
+from anabranch.commands.session import Ref, Session, Shared, as_ref, rerun
 from anabranch.errors import NotALake, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Branch, Commit, Tag
@@ -286,6 +286,7 @@ class Lake:
     def databases(self) -> list[str]:
         return [record.name for record in self._session.catalog.databases(self._session.head())]
 
+    @rerun
     def create_database(
         self,
         name: str,
@@ -298,21 +299,26 @@ class Lake:
             self._session, name, if_not_exists=if_not_exists, comment=comment, properties=properties
         )
 
+    @rerun
     def drop_database(self, name: str, *, if_exists: bool = False, cascade: bool = False) -> None:
         commands.databases.drop_database(self._session, name, if_exists=if_exists, cascade=cascade)
 
+    @rerun
     def rename_database(self, name: str, new_name: str) -> None:
         commands.databases.rename_database(self._session, name, new_name)
 
+    @rerun
     def set_database_properties(self, name: str, properties: Mapping[str, str]) -> None:
         commands.databases.set_database_properties(self._session, name, properties)
 
+    @rerun
     def unset_database_properties(self, name: str, keys: Sequence[str], *, if_exists: bool = False) -> None:
         commands.databases.unset_database_properties(self._session, name, keys, if_exists=if_exists)
 
     def describe_database(self, name: str) -> Result:
         return commands.describe.describe_database(self._session, name)
 
+    @rerun
     def create_table(
         self,
         name: str,
@@ -350,11 +356,13 @@ class Lake:
         """Names as `database.table`."""
         return [qualified(row.database, row.table) for row in commands.describe.show_tables(self._session, database)]
 
+    @rerun
     def drop_table(self, name: str, *, if_exists: bool = False) -> None:
         from anabranch.sql.declare import table_parts
 
         commands.tables.drop_table(self._session, table_parts(name), if_exists=if_exists)
 
+    @rerun
     def optimize(self, table: str) -> Result:
         """Rewrites small parts, and parts with dead rows, as larger ones. No row changes."""
         from anabranch.sql.declare import table_parts
@@ -364,6 +372,7 @@ class Lake:
 
     # --- going back ---------------------------------------------------------------------------------------------------
 
+    @rerun
     def restore(self, version: int, *, table: str | None = None, database: str | None = None) -> Commit | None:
         """Makes a table, a database, or else the whole branch what it was; None if nothing differs."""
         from anabranch.sql.declare import table_parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.commands import columns, describe, partitions, tables
@@ -156,6 +157,7 @@ class Table:
     def _insert(self, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, str] | None = None) -> int:
         table = self._writable()
         if is_spark_frame(data):
+            overwrite = overwrite and replace(overwrite, reads=True)
             shape = by_name(table.name, table.schema, data.columns, fixed, self._session.constant)
             return insert_frame(self._session, table, data, shape, overwrite)
         rows = arrow_table(data, table.schema)

@@ -73,10 +73,23 @@ RACES = [
     ("UPDATE d.t SET small = small + 1 WHERE id = 1", "DELETE FROM d.t WHERE id = 1", EITHER),
     ("UPDATE d.t SET name = NULL WHERE id = 1", "ALTER TABLE d.t ALTER COLUMN name SET DEFAULT 'y'", EITHER),
     ("UPDATE d.t SET name = 'q' WHERE id = 1", "TRUNCATE TABLE d.t", EITHER),
-    ("INSERT OVERWRITE d.t (id) VALUES (9)", "INSERT INTO d.t (id) VALUES (8)", EITHER),
-    ("INSERT OVERWRITE d.t (id) VALUES (9)", "INSERT OVERWRITE d.t (id) VALUES (8)", EITHER),
-    ("TRUNCATE TABLE d.t", "INSERT INTO d.t (id) VALUES (8)", EITHER),
-    ("ALTER TABLE d.t ADD COLUMN z INT DEFAULT 2", "INSERT INTO d.t (id) VALUES (8)", EITHER),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "INSERT INTO d.t (id) VALUES (8)", GOES),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "UPDATE d.t SET name = 'q' WHERE id = 1", GOES),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "DELETE FROM d.t WHERE id = 1", GOES),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "INSERT OVERWRITE d.t (id) VALUES (8)", GOES),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "RESTORE TABLE d.t TO VERSION 5", GOES),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "ALTER TABLE d.t DROP COLUMN price", GOES),
+    ("INSERT OVERWRITE d.t (id) VALUES (9)", "DROP TABLE d.t", REFUSED),
+    ("INSERT OVERWRITE d.p PARTITION (k = 'a') VALUES (9)", "INSERT INTO d.p VALUES (8, 'b'), (7, 'a')", GOES),
+    ("INSERT OVERWRITE d.p PARTITION (k) VALUES (9, 'a')", "INSERT INTO d.p VALUES (8, 'b'), (7, 'a')", GOES),
+    ("INSERT OVERWRITE d.p PARTITION (k = 'a') VALUES (9)", "UPDATE d.p SET k = 'b'", GOES),
+    ("TRUNCATE TABLE d.t", "INSERT INTO d.t (id) VALUES (8)", GOES),
+    ("TRUNCATE TABLE d.t", "TRUNCATE TABLE d.t", GOES),
+    ("ALTER TABLE d.t ADD COLUMN z INT DEFAULT 2", "INSERT INTO d.t (id) VALUES (8)", GOES),
+    ("ALTER TABLE d.t ADD COLUMN z INT DEFAULT 2", "UPDATE d.t SET name = 'q' WHERE id = 1", GOES),
+    ("ALTER TABLE d.t DROP COLUMN name", "UPDATE d.t SET name = 'q' WHERE id = 1", GOES),
+    ("ALTER TABLE d.t RENAME TO d.t2", "DELETE FROM d.t WHERE id = 1", GOES),
+    ("ALTER TABLE d.t SET TBLPROPERTIES (a = 'b')", "TRUNCATE TABLE d.t", GOES),
     ("ALTER TABLE d.one ADD COLUMN z INT NOT NULL", "INSERT INTO d.one VALUES (8)", REFUSED),
     ("ALTER TABLE d.one ALTER COLUMN only SET NOT NULL", "INSERT INTO d.one VALUES (NULL)", REFUSED),
     ("ALTER TABLE d.t ADD COLUMN z INT", "ALTER TABLE d.t ADD COLUMN z INT", REFUSED),
@@ -89,13 +102,19 @@ RACES = [
     ("DROP DATABASE other", "CREATE TABLE other.x (a INT)", REFUSED),
     ("DROP DATABASE other CASCADE", "ALTER TABLE d.t RENAME TO other.t", EITHER),
     ("CREATE DATABASE same", "CREATE DATABASE same", REFUSED),
-    ("DROP TABLE d.t", "INSERT INTO d.t (id) VALUES (8)", EITHER),
+    ("DROP TABLE d.t", "INSERT INTO d.t (id) VALUES (8)", GOES),
+    ("DROP DATABASE d CASCADE", "INSERT INTO d.t (id) VALUES (8)", GOES),
     ("DROP TABLE d.t", "DROP TABLE d.t", REFUSED),
     ("ALTER TABLE d.p ADD PARTITION (k = 'z')", "INSERT INTO d.p VALUES (9, 'z')", REFUSED),
-    ("ALTER TABLE d.p DROP PARTITION (k = 'a')", "INSERT INTO d.p VALUES (9, 'a')", EITHER),
-    ("RESTORE TABLE d.t TO VERSION 3", "INSERT INTO d.t (id) VALUES (8)", EITHER),
-    ("RESTORE BRANCH TO VERSION 2", "INSERT INTO d.t (id) VALUES (8)", EITHER),
-    ("RESTORE BRANCH TO VERSION 1", "CREATE TABLE other.x (a INT)", EITHER),
+    ("ALTER TABLE d.p ADD PARTITION (k = 'z')", "INSERT INTO d.p VALUES (9, 'y')", GOES),
+    ("ALTER TABLE d.p DROP PARTITION (k = 'a')", "INSERT INTO d.p VALUES (9, 'a'), (9, 'b')", GOES),
+    ("ALTER TABLE d.p DROP PARTITION (k = 'a')", "DELETE FROM d.p WHERE k = 'a'", EITHER),
+    ("RESTORE TABLE d.t TO VERSION 3", "INSERT INTO d.t (id) VALUES (8)", GOES),
+    ("RESTORE TABLE d.t TO VERSION 3", "ALTER TABLE d.t ADD COLUMN z INT", GOES),
+    ("RESTORE TABLE d.t TO VERSION 3", "DROP TABLE d.t", GOES),
+    ("RESTORE TABLE d.t TO VERSION 3", "DROP DATABASE d CASCADE", REFUSED),
+    ("RESTORE BRANCH TO VERSION 2", "INSERT INTO d.t (id) VALUES (8)", GOES),
+    ("RESTORE BRANCH TO VERSION 1", "CREATE TABLE other.x (a INT)", GOES),
 ]
 
 
@@ -126,6 +145,62 @@ def test_a_statement_meets_another_that_was_committed_while_it_ran(
     assert tables_of(lake) in [
         one_by_one(beginning, tmp_path, *order) for order in ((meanwhile, runs), (runs, meanwhile))
     ]
+
+
+REPLAYED = [
+    "INSERT OVERWRITE d.p PARTITION (k = 'a') VALUES (9)",
+    "TRUNCATE TABLE d.p",
+    "TRUNCATE TABLE d.p PARTITION (k = 'a')",
+    "ALTER TABLE d.p DROP PARTITION (k = 'a')",
+    "ALTER TABLE d.p ADD PARTITION (k = 'z')",
+    "ALTER TABLE d.p ADD COLUMN z INT",
+    "ALTER TABLE d.p RENAME COLUMN v TO w",
+    "ALTER TABLE d.p SET TBLPROPERTIES (a = 'b')",
+    "ALTER TABLE d.p RENAME TO d.p2",
+    "COMMENT ON TABLE d.p IS 'rows'",
+    "RESTORE TABLE d.p TO VERSION 6",
+    "RESTORE BRANCH TO VERSION 6",
+    "DROP TABLE d.p",
+    "DROP DATABASE d CASCADE",
+]
+
+
+@pytest.mark.parametrize("statement", REPLAYED)
+def test_what_writes_no_rows_is_committed_at_its_first_try_beside_inserts(lake, second, monkeypatch, statement):
+    """Where inserts never stop, all tries would meet one."""
+    let_in(monkeypatch, lake, lambda: told(second, "INSERT INTO d.p VALUES (5, 'a'), (6, 'b')"))
+    ran = commits_of(monkeypatch, lake)
+    told(lake, statement)
+    assert len(ran) == 1
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("meanwhile", "times", "left"),
+    [
+        ("INSERT INTO d.p VALUES (5, 'b')", 1, [(2, None), (5, "b"), (11, "a")]),
+        ("INSERT INTO d.p VALUES (5, 'a')", 2, [(2, None), (11, "a"), (15, "a")]),
+        ("DELETE FROM d.p WHERE k = 'a'", 2, [(2, None)]),
+        ("UPDATE d.p SET v = 4 WHERE k = 'a'", 2, [(2, None), (14, "a")]),
+    ],
+)
+def test_an_overwrite_that_read_its_table_runs_again_if_its_scope_changed(
+    lake, second, monkeypatch, meanwhile, times, left
+):
+    let_in(monkeypatch, lake, lambda: told(second, meanwhile))
+    ran = commits_of(monkeypatch, lake)
+    told(lake, "INSERT OVERWRITE d.p PARTITION (k = 'a') SELECT v + 10 FROM d.p WHERE k = 'a'")
+    assert (len(ran), rows(lake, "d.p")) == (times, left)
+
+
+@pytest.mark.parametrize("statement", ["SET TBLPROPERTIES ('merge-engine' = 'first-row')", "ADD COLUMN c INT"])
+def test_what_asked_for_an_empty_keyed_table_does_not_stand_beside_its_first_rows(lake, second, monkeypatch, statement):
+    told(lake, "CREATE TABLE d.k (a INT, b INT, PRIMARY KEY (a))")
+    let_in(monkeypatch, lake, lambda: told(second, "INSERT INTO d.k VALUES (1, 1)"))
+    with contextlib.suppress(AnabranchError):
+        told(lake, f"ALTER TABLE d.k {statement}")
+    told(lake, "INSERT INTO d.k (a, b) VALUES (1, 2)")
+    assert rows(lake, "d.k", columns=["a", "b"]) == [(1, 2)]
 
 
 def one_by_one(beginning, tmp_path, *statements):
@@ -238,6 +313,32 @@ def test_a_row_that_came_back_counts_under_serializable(lake, second, monkeypatc
     let_in(monkeypatch, lake, lambda: told(second, f"REVERT {second.version}"))
     told(lake, "DELETE FROM d.i WHERE a > 1")
     assert one(lake, "d.i") == [1]
+
+
+AGAIN = {
+    "drop_table": (lambda lake: lake.drop_table("d.t"), "ALTER TABLE d.t ADD COLUMN z INT"),
+    "drop_database": (lambda lake: lake.drop_database("d", cascade=True), "CREATE TABLE d.new (a INT)"),
+    "set_database_properties": (
+        lambda lake: lake.set_database_properties("d", {"a": "1"}),
+        "ALTER DATABASE d SET DBPROPERTIES (b = '2')",
+    ),
+    "unset_database_properties": (
+        lambda lake: lake.unset_database_properties("d", ["a"], if_exists=True),
+        "ALTER DATABASE d SET DBPROPERTIES (b = '2')",
+    ),
+    "rename_database": (lambda lake: lake.rename_database("d", "e"), "ALTER DATABASE d SET DBPROPERTIES (b = '2')"),
+    "restore": (lambda lake: lake.restore(3, table="d.t"), "ALTER TABLE d.t ADD COLUMN z INT"),
+}
+
+
+@pytest.mark.parametrize("call", AGAIN)
+def test_what_is_called_in_python_runs_again_as_in_sql(lake, second, monkeypatch, call):
+    runs, meanwhile = AGAIN[call]
+    told(lake, "ALTER DATABASE d SET DBPROPERTIES (a = '0')")
+    let_in(monkeypatch, lake, lambda: told(second, meanwhile))
+    runs(lake)
+    if "propert" in call:
+        told(second, "ALTER DATABASE d UNSET DBPROPERTIES (b)")  # it is still there
 
 
 def test_two_updates_of_one_row_both_count(lake, second, monkeypatch):

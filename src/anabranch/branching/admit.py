@@ -29,7 +29,11 @@ DeltasOf = Callable[[str], Sequence[TableDelta]]
 MayMatch = Callable[[Change, Sequence[TableDelta]], bool]
 """Whether a statement's condition may be true for a row that these deltas brought."""
 
-_ROWS = frozenset({"insert", "delete", "update"})
+_RECORD = frozenset({"drop", "rename", "properties", "comment", "column"})
+"""What writes an object's record and no row."""
+_BESIDE_RECORD = frozenset({"insert", "delete", "update", "overwrite", "partition", "compaction"})
+_BESIDE_PARTITION = frozenset({"insert", "delete", "update", "overwrite", "rename", "properties", "comment", "column",
+                               "compaction"})  # fmt: skip
 _BESIDE_INSERT = frozenset({"insert", "delete", "update", "overwrite", "restore", "rename", "properties", "comment",
                             "column", "partition", "compaction"})  # fmt: skip
 _BESIDE_CHANGE = frozenset({"insert", "delete", "update", "rename", "properties", "comment", "column", "partition",
@@ -60,6 +64,10 @@ def find_conflicts(
     ]
     met = {change.object_id for _, change in moved}
     for mine in request.changes:
+        if not found and mine.detail.get("added") and mine.object_id in met:
+            placed = {part.partition for delta in deltas_of(mine.object_id) for part in delta.placed}
+            if not placed.isdisjoint(mine.detail["added"]):
+                found.append(_record(mine, "rows of the partition were written meanwhile", "same partition"))
         if not found and mine.operation in ("delete", "update") and mine.object_id in met:
             others = deltas_of(mine.object_id)
             if mine.detail.get("serializable") and not mine.detail.get("blind") and may_match(mine, others):
@@ -97,11 +105,21 @@ def _fits(mine: Change, other: Change) -> bool:
     """Beside each other, rows not looked at yet. A rewrite fits beside everything but the end of its table."""
     if "compaction" in (mine.operation, other.operation):
         return "drop" not in (mine.operation, other.operation) or mine.operation == "drop"
-    if mine.operation not in _ROWS or other.detail.get("not_null"):
-        return False
-    if mine.operation == "insert":
-        return other.operation in _BESIDE_INSERT
-    return other.operation in _BESIDE_CHANGE
+    if (
+        mine.operation in _RECORD
+    ):  # a record is written whole, and what was asked of the rows would have to be asked again
+        return other.operation in _BESIDE_RECORD and not (mine.detail.get("not_null") or mine.detail.get("while_empty"))
+    beside = _BESIDE.get(mine.operation, frozenset())
+    return other.operation in beside and not other.detail.get("not_null")
+
+
+_BESIDE = {
+    "insert": _BESIDE_INSERT,
+    "overwrite": _BESIDE_INSERT,  # which takes away what its scope has by then: commands/insert.py
+    "delete": _BESIDE_CHANGE,
+    "update": _BESIDE_CHANGE,
+    "partition": _BESIDE_PARTITION,
+}
 
 
 def _rows_of_both(request: CommitRequest, table_id: str, others: Sequence[TableDelta]) -> int:

@@ -2,7 +2,7 @@
 
 1. Outside: encode the request; large bitmaps go to blobs.
 2. Lock the branch's head. After a lost connection, a commit of this id on the branch is the answer.
-3. If the head moved since the base, `admit` decides whether the request fits on it, or raises.
+3. If the head moved since the base, `admit` decides whether the request fits on it, and as what, or raises.
 4. The names that the request gives must be free at the head, and a table's database alive.
 5. Append at head + 1, and move the head.
 6. After it: carry the states at hand over the commit.
@@ -30,8 +30,9 @@ from anabranch.model.history import Commit, Position, since
 from anabranch.model.records import Change, CommitRequest
 
 Moved = Sequence[tuple[Commit, Change]]
-Admit = Callable[[CommitRequest, Moved], None]
-"""Raises CommitConflict if the request does not fit on a head that has these changes since its base."""
+Admit = Callable[[CommitRequest, Moved], CommitRequest | None]
+"""Raises CommitConflict if the request does not fit on a head that has these changes since its base; gives another one
+if it must be another to stand there, with the same parts and schemas."""
 
 _LOCK_HEAD = (
     select(branch.c.name, branch.c.head, branch.c.head_time_us, branch.c.dropped)
@@ -47,7 +48,7 @@ class Commits(Turns, Reservations):
         """Appends the request to its base's branch. `admit` runs inside the transaction and must not write."""
         rows = encoded(request, self._blobs)
         try:
-            made, head = self._db.retrying(partial(self._commit, request, rows, admit))
+            made, head, request, rows = self._db.retrying(partial(self._commit, request, rows, admit))
         except (CatalogError, StorageFull):  # it may be in all the same
             raise
         except BaseException:
@@ -66,7 +67,7 @@ class Commits(Turns, Reservations):
 
     def _commit(
         self, request: CommitRequest, rows: Rows, admit: Admit, *, may_be_done: bool
-    ) -> tuple[Commit, Position | None]:
+    ) -> tuple[Commit, Position | None, CommitRequest, Rows]:
         base = request.base
         with self._db.writing() as link:
             with link.in_one_go():
@@ -80,7 +81,7 @@ class Commits(Turns, Reservations):
             head = Position(base.branch_id, locked.head)
             for done in map(commit_of, of_this_id.rows() if of_this_id else ()):
                 if done.branch_id == base.branch_id:
-                    return done, None
+                    return done, None, request, rows
             if locked.dropped:
                 raise CommitConflict(f"the branch '{locked.name}' was dropped meanwhile. Nothing was committed.")
             if base.version > head.version or base.version < 0:
@@ -90,7 +91,9 @@ class Commits(Turns, Reservations):
             segments = self._lineage(head, link.rows)
             if head.version > base.version:
                 older = tuple(s for s in since(segments, base.version) if s.branch_id != base.branch_id)
-                admit(request, [*self._changes(link.rows, older, None), *changes_in(newer())])
+                adapted = admit(request, [*self._changes(link.rows, older, None), *changes_in(newer())])
+                if adapted is not None:
+                    request, rows = adapted, encoded(adapted, self._blobs)
             Vacancy(self, link.rows, segments).check(request)
             time_us = max(now_us(), locked.head_time_us + 1)
             version = head.version + 1
@@ -99,4 +102,4 @@ class Commits(Turns, Reservations):
             base.branch_id, version, request.id, time_us, request.author, request.operation, request.message,
             request.merged, request.detail,
         )  # fmt: skip
-        return made, head
+        return made, head, request, rows

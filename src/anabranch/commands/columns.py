@@ -122,6 +122,7 @@ def alter_schema(
         # Options name columns by their labels: a rename or drop must leave them right.
         has_parts = bool(session.catalog.state(table.position, table.id).parts)
         check_change(table.engine, _engine_of(changed, table), has_parts=has_parts)
+        detail["while_empty"] = None if has_parts else True
     schema = replace(changed, id=session.catalog.reserve_schema_id(table.id))
     return session.commit(
         table.position,

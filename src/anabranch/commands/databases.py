@@ -9,7 +9,7 @@ from dataclasses import replace
 from anabranch.commands.session import Session
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model.history import Commit, Position
-from anabranch.model.names import checked
+from anabranch.model.names import checked, qualified
 from anabranch.model.records import Change, DatabaseRecord
 from anabranch.model.words import counted
 
@@ -43,7 +43,8 @@ def drop_database(session: Session, name: str, *, if_exists: bool = False, casca
             f"database '{record.name}' still has {counted(len(tables), 'table')}. "
             "Drop them first, or DROP DATABASE … CASCADE."
         )
-    changes = [Change("table", t.id, "drop", {"name": t.name, "database": record.id}) for t in tables]
+    name_of = lambda table: qualified(record.name, table.name)  # noqa: E731
+    changes = [Change("table", t.id, "drop", {"name": name_of(t), "database": record.id}) for t in tables]
     return session.commit(
         head,
         "DROP DATABASE",

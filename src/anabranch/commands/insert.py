@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.commands.session import OpenTable, Session, table_change
-from anabranch.errors import AnabranchError, CatalogError, StorageFull
+from anabranch.commands.session import OpenTable, Session, is_serializable, table_change
+from anabranch.errors import AnabranchError, CatalogError, CommitConflict, StorageFull
 from anabranch.execution.estimates import is_small
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.shape import Shape
 from anabranch.execution.writer import write_parts
-from anabranch.model.history import Commit
+from anabranch.model.conflict import ConflictRecord
+from anabranch.model.history import Commit, Position
 from anabranch.model.part import Part
-from anabranch.model.records import Operation, TableDelta
+from anabranch.model.records import TableDelta
 from anabranch.model.words import counted
 
 if TYPE_CHECKING:
@@ -30,16 +31,38 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Overwrite:
     """What an INSERT OVERWRITE replaces: the partitions that agree with `values` (physical column -> encoded value),
-    and where `dynamic`, of these only the ones that the new rows have."""
+    and where `dynamic`, of these only the ones that the new rows have. `reads`: these may come from the table."""
 
     values: Mapping[str, object]
     dynamic: bool = False
+    reads: bool = False
 
     def covers(self, part: Part, placed: Iterable[Part]) -> bool:
         if self.dynamic and part.partition not in {new.partition for new in placed}:
             return False
         have = part.partition_values
         return all(have.get(name) == value for name, value in self.values.items())
+
+    def taken(self, session: Session, table: OpenTable, placed: Sequence[Part], head: Position) -> tuple[int, ...]:
+        """The slots that it takes away at a head. One that has read its table does not fit where its scope has changed
+        since, or under `serializable` the table; one that has not stands after all that came before it."""
+        state = session.catalog.state(head, table.id)
+        if self.reads and head != table.position:
+            states = (session.catalog.state(table.position, table.id), state)
+            everywhere = is_serializable(table)
+            seen, now = (
+                {slot: s.dead.get(slot) for slot, p in s.parts.items() if everywhere or self.covers(p, placed)}
+                for s in states
+            )
+            if seen != now:
+                found = ConflictRecord(f"table {table.name}", "table", "read", "rows changed meanwhile", "overwrite")
+                raise CommitConflict(
+                    f"the branch moved while 'INSERT OVERWRITE' ran, and the two do not fit together: {found}. "
+                    "Nothing was written; run the statement again.",
+                    [found],
+                    [table.id],
+                )
+        return tuple(slot for slot, part in state.parts.items() if self.covers(part, placed))
 
 
 EVERYTHING = Overwrite({})
@@ -112,17 +135,22 @@ def commit_rows(
     rows = sum(part.rows for part in parts) if given is None else given
     if not parts and overwrite is None:
         return 0
+    message = f"{table.name}: {counted(rows, 'row')}"
     verb, change = "INSERT", table_change(table, "insert", rows=rows)
-    removed: tuple[int, ...] = ()
     if overwrite is not None:
-        state = session.catalog.state(table.position, table.id)
-        removed = tuple(slot for slot, part in state.parts.items() if overwrite.covers(part, parts))
         scope = {"values": dict(overwrite.values), "dynamic": overwrite.dynamic}
         verb, change = "INSERT OVERWRITE", table_change(table, "overwrite", rows=rows, scope=scope)
-    cause: Operation = "insert" if overwrite is None else "overwrite"
-    delta = TableDelta(table.id, tuple(parts), removed, cause=cause)
-    message = f"{table.name}: {counted(rows, 'row')}"
-    commit = lambda: session.commit(table.position, verb, message, [change], deltas=(delta,))  # noqa: E731
+
+    def written(head: Position) -> dict[str, Any]:
+        if overwrite is None:
+            return {"deltas": (TableDelta(table.id, tuple(parts), cause="insert"),)}
+        removed = overwrite.taken(session, table, parts, head)
+        return {"deltas": (TableDelta(table.id, tuple(parts), removed, cause="overwrite"),)}
+
+    def commit() -> Commit:
+        replay = None if overwrite is None else written
+        return session.commit(table.position, verb, message, [change], replay=replay, **written(table.position))
+
     # Upserts of keyed tables spoil statements that have read the table, so they let one that is alone finish.
     with session.turn(table) if table.schema.primary_key else nullcontext():
         or_discard(session, table, parts, commit)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from anabranch.commands.insert import EVERYTHING, Overwrite
 from anabranch.commands.session import OpenTable, Session, table_change
-from anabranch.errors import AlreadyExists, NotFound, Refused
+from anabranch.errors import AlreadyExists, CommitConflict, NotFound, Refused
 from anabranch.execution.writer import partition_text
-from anabranch.model.history import Commit
+from anabranch.model.history import Commit, Position
 from anabranch.model.records import PartitionRecord, TableDelta
 from anabranch.storage.statistics import decode, encode
 
@@ -91,37 +92,54 @@ def drop_partitions(
     session: Session, table: OpenTable, specs: Sequence[Spec], *, if_exists: bool = False
 ) -> Commit | None:
     """The rows of the partitions go too. A spec may name some of the columns: all partitions that agree."""
+    dropped = _named(session, table, specs, if_exists=if_exists)
+    if not dropped:
+        return None
+
+    def at(head: Position) -> Mapping[str, Any]:
+        found = (
+            dropped if head == table.position else _named(session, replace(table, position=head), specs, if_exists=True)
+        )
+        if found != dropped:  # a partition has come or gone
+            raise CommitConflict(
+                f"partitions of '{table.name}' changed meanwhile. Nothing was written.", (), [table.id]
+            )
+        state = session.catalog.state(head, table.id)
+        removed = tuple(slot for slot, part in state.parts.items() if part.partition in dropped)
+        changes = [table_change(table, "partition", dropped=dropped)]
+        if not removed:
+            return {"changes": tuple(changes)}
+        changes.append(table_change(table, "overwrite", scope={"partitions": dropped}))
+        return {"changes": tuple(changes), "deltas": (TableDelta(table.id, removed=removed, cause="overwrite"),)}
+
+    message = f"{table.name}: {', '.join(describe(table, text) for text in dropped)}"
+    gone = tuple(PartitionRecord(table.id, text, dropped=True) for text in dropped)
+    return session.commit(table.position, "DROP PARTITION", message, partitions=gone, replay=at, **at(table.position))
+
+
+def _named(session: Session, table: OpenTable, specs: Sequence[Spec], *, if_exists: bool) -> list[str]:
+    """The partitions that agree with one of the specs."""
     known = partitions(session, table)
-    dropped: list[str] = []
+    named: list[str] = []
     for spec in specs:
         values = scope(session, table, spec)
         found = [text for text in known if all(json.loads(text).get(k) == v for k, v in values.items())]
         if not found and not if_exists:
             shown = "/".join(label + "=" + text.strip("'") for label, text in spec.items())
             raise NotFound("partition", shown, hint="SHOW PARTITIONS lists them; IF EXISTS passes over it.")
-        dropped += [text for text in found if text not in dropped]
-    if not dropped:
-        return None
-    state = session.catalog.state(table.position, table.id)
-    removed = tuple(slot for slot, part in state.parts.items() if part.partition in dropped)
-    change = table_change(table, "partition", dropped=dropped)
-    message = f"{table.name}: {', '.join(describe(table, text) for text in dropped)}"
-    return session.commit(
-        table.position,
-        "DROP PARTITION",
-        message,
-        [change, *([table_change(table, "overwrite", scope={"partitions": dropped})] if removed else [])],
-        partitions=tuple(PartitionRecord(table.id, text, dropped=True) for text in dropped),
-        deltas=(TableDelta(table.id, removed=removed, cause="overwrite"),) if removed else (),
-    )
+        named += [text for text in found if text not in named]
+    return named
 
 
 def truncate(session: Session, table: OpenTable, spec: Spec | None = None) -> Commit | None:
     chosen = EVERYTHING if spec is None else Overwrite(scope(session, table, spec))
-    state = session.catalog.state(table.position, table.id)
-    removed = tuple(slot for slot, part in state.parts.items() if chosen.covers(part, ()))
-    if not removed:
+
+    def at(head: Position) -> Mapping[str, Any]:
+        removed = chosen.taken(session, table, (), head)
+        return {"deltas": (TableDelta(table.id, removed=removed, cause="overwrite"),) if removed else ()}
+
+    now = at(table.position)
+    if not now["deltas"]:
         return None
     change = table_change(table, "overwrite", rows=0, scope={"values": dict(chosen.values), "dynamic": False})
-    delta = TableDelta(table.id, removed=removed, cause="overwrite")
-    return session.commit(table.position, "TRUNCATE", table.name, [change], deltas=(delta,))
+    return session.commit(table.position, "TRUNCATE", table.name, [change], replay=at, **now)

@@ -2,60 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from anabranch.branching.admit import Moved
 from anabranch.commands.session import Session
-from anabranch.errors import AlreadyExists, NotFound
+from anabranch.errors import AlreadyExists, CommitConflict, NotFound
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import qualified
-from anabranch.model.records import Change, DatabaseRecord, PartitionRecord, TableDelta, TableRecord
+from anabranch.model.records import Change, CommitRequest, DatabaseRecord, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.state import difference
+
+Wanted = tuple[Sequence[DatabaseRecord], Sequence[TableRecord]]
+"""Databases and tables as they were; what came since is dropped."""
 
 
 def restore_table(session: Session, names: Sequence[str], then: Position) -> Commit | None:
     """The name is looked up as of `then`; if another table holds it now, that is refused."""
-    head = session.head()
     old = session.table(names, then)
-    database = session.catalog.database_by_id(head, old.database.id)
-    if database is None or database.dropped:
-        raise NotFound("database", old.database.name, hint="RESTORE DATABASE brings it back with its tables.")
-    taken = session.catalog.table(head, database.id, old.record.name)
-    if taken is not None and taken.id != old.id:
-        hint = "Another table has this name now: rename it first."
-        raise AlreadyExists("table", qualified(database.name, taken.name), hint)
-    return _restore(session, head, then, [], [old.record], old.name)
+
+    def wanted(head: Position) -> Wanted:
+        database = session.catalog.database_by_id(head, old.database.id)
+        if database is None or database.dropped:
+            raise NotFound("database", old.database.name, hint="RESTORE DATABASE brings it back with its tables.")
+        taken = session.catalog.table(head, database.id, old.record.name)
+        if taken is not None and taken.id != old.id:
+            hint = "Another table has this name now: rename it first."
+            raise AlreadyExists("table", qualified(database.name, taken.name), hint)
+        return [], [old.record]
+
+    return _restore(session, then, wanted, old.name)
 
 
 def restore_database(session: Session, name: str, then: Position) -> Commit | None:
     """Its tables are what they were; tables that came since are dropped."""
-    head = session.head()
     old = session.database(name, then)
     tables = {record.id: record for record in session.catalog.tables(then, old.id)}
-    later = [replace(t, dropped=True) for t in session.catalog.tables(head, old.id) if t.id not in tables]
-    return _restore(session, head, then, [old], [*tables.values(), *later], f"database {old.name}")
+
+    def wanted(head: Position) -> Wanted:
+        later = [replace(t, dropped=True) for t in session.catalog.tables(head, old.id) if t.id not in tables]
+        return [old], [*tables.values(), *later]
+
+    return _restore(session, then, wanted, f"database {old.name}")
 
 
 def restore_branch(session: Session, then: Position) -> Commit | None:
-    head = session.head()
     databases = {record.id: record for record in session.catalog.databases(then)}
     tables = {record.id: record for record in session.catalog.tables(then)}
-    later_databases = [replace(d, dropped=True) for d in session.catalog.databases(head) if d.id not in databases]
-    later_tables = [replace(t, dropped=True) for t in session.catalog.tables(head) if t.id not in tables]
-    return _restore(
-        session, head, then, [*databases.values(), *later_databases], [*tables.values(), *later_tables], "branch"
-    )
+
+    def wanted(head: Position) -> Wanted:
+        later_databases = [replace(d, dropped=True) for d in session.catalog.databases(head) if d.id not in databases]
+        later_tables = [replace(t, dropped=True) for t in session.catalog.tables(head) if t.id not in tables]
+        return [*databases.values(), *later_databases], [*tables.values(), *later_tables]
+
+    return _restore(session, then, wanted, "branch")
 
 
-def _restore(
+def _restore(session: Session, then: Position, wanted: Callable[[Position], Wanted], what: str) -> Commit | None:
+    """Commits what differs between then and now; nothing, if nothing does. What others commit meanwhile came after
+    `then`, too: on a head that moved, the difference is taken again."""
+    head = session.head()
+    written = _difference(session, head, then, *wanted(head))
+    if not written["changes"]:
+        return None
+
+    def again(moved: Position) -> Mapping[str, Any]:
+        found = _difference(session, moved, then, *wanted(moved))
+        if not found["changes"]:
+            raise CommitConflict("others have restored the same meanwhile. Nothing was written.")
+        return found
+
+    message = f"{what} to version {then.version}"
+    return session.commit(head, "RESTORE", message, admit=_anything, replay=again, **written)
+
+
+def _anything(request: CommitRequest, moved: Moved) -> None:
+    """Whatever others did is undone."""
+
+
+def _difference(
     session: Session,
     head: Position,
     then: Position,
-    databases: Iterable[DatabaseRecord],
-    tables: Iterable[TableRecord],
-    what: str,
-) -> Commit | None:
-    """Commits what differs between then and now; nothing, if nothing does."""
+    databases: Sequence[DatabaseRecord],
+    tables: Sequence[TableRecord],
+) -> dict[str, Any]:
+    """What a commit at `head` writes."""
     catalog = session.catalog
     changed_databases = [d for d in databases if catalog.database_by_id(head, d.id) != d]
     changed_tables, deltas, partitions, touched = [], [], [], []
@@ -74,6 +107,8 @@ def _restore(
         partitions += named
         if moved or delta is not None or named:
             touched.append(record)
+    ids = {record.database_id for record in touched} - {d.id for d in databases}
+    names = {d.id: d.name for d in (*databases, *catalog.databases_by_id(head, ids).values())}
     changes = [
         *(
             Change("database", d.id, "drop" if d.dropped else "restore", {"name": d.name, "version": then.version})
@@ -84,23 +119,23 @@ def _restore(
                 "table",
                 t.id,
                 "drop" if t.dropped else "restore",
-                {"name": t.name, "database": t.database_id, "version": then.version, "not_null": t.id in reshaped},
+                {
+                    "name": qualified(names[t.database_id], t.name),
+                    "database": t.database_id,
+                    "version": then.version,
+                    "not_null": t.id in reshaped,
+                },
             )
             for t in touched
         ),
     ]
-    if not changes:
-        return None
-    return session.commit(
-        head,
-        "RESTORE",
-        f"{what} to version {then.version}",
-        changes,
-        databases=tuple(changed_databases),
-        tables=tuple(changed_tables),
-        partitions=tuple(partitions),
-        deltas=tuple(deltas),
-    )
+    return {
+        "changes": tuple(changes),
+        "databases": tuple(changed_databases),
+        "tables": tuple(changed_tables),
+        "partitions": tuple(partitions),
+        "deltas": tuple(deltas),
+    }
 
 
 def _rows(session: Session, head: Position, then: Position, record: TableRecord) -> TableDelta | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -283,9 +283,11 @@ class Session:
         message: str,
         changes: Iterable[Change],
         admit: Callable[[CommitRequest, Moved], None] | None = None,
+        replay: Callable[[Position], Mapping[str, Any]] | None = None,
         **written: Any,
     ) -> Commit:
-        """Appends one commit to the session's branch, made against `base`."""
+        """Appends one commit to the session's branch, made against `base`. `replay`: what of it is another on a head
+        that moved; it runs while the head is locked, and reads the catalog alone."""
         if base.branch_id != self.branch_id:
             raise Refused("a table opened at another branch or tag cannot be written. Open it on its branch.")
         request = CommitRequest(
@@ -297,7 +299,14 @@ class Session:
             changes=tuple(changes),
             **written,
         )
-        return self.catalog.commit(request, admit or self.admit)
+
+        def replayed(request: CommitRequest, moved: Moved) -> CommitRequest | None:
+            (admit or self.admit)(request, moved)
+            if replay is None or not moved:
+                return None
+            return replace(request, **replay(Position(self.branch_id, moved[-1][0].version)))
+
+        return self.catalog.commit(request, replayed)
 
     def admit(self, request: CommitRequest, moved: Moved, *, reads_rows: bool = True) -> None:
         """Runs while the head is locked, so what it reads is what the commit will stand on. `reads_rows`: under
@@ -414,6 +423,10 @@ def rerun(statement: Callable[Given, Answer]) -> Callable[Given, Answer]:
 
 def table_change(table: OpenTable, operation: str, **detail: Any) -> Change:
     body = {"name": table.name, "database": table.database.id} | {k: v for k, v in detail.items() if v is not None}
-    if option(table.record.properties, "isolation") == "serializable":
+    if is_serializable(table):
         body["serializable"] = True
     return Change("table", table.id, operation, body)  # type: ignore[arg-type]
+
+
+def is_serializable(table: OpenTable) -> bool:
+    return option(table.record.properties, "isolation") == "serializable"

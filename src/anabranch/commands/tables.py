@@ -169,12 +169,15 @@ def unset_properties(
 
 def _with_properties(session: Session, table: OpenTable, properties: Mapping[str, str]) -> Commit:
     _check_engine(table.schema, properties)
+    while_empty = None  # what parts forbid was not asked of those that come meanwhile
     if table.schema.primary_key:
         has_parts = bool(session.catalog.state(table.position, table.id).parts)
         check_change(table.engine, engine_spec(table.schema, properties), has_parts=has_parts)
+        while_empty = None if has_parts else True
     message = f"{table.name}: properties"
     record = replace(table.record, properties=properties)
-    return session.commit(table.position, "ALTER TABLE", message, [table_change(table, "properties")], tables=(record,))
+    change = table_change(table, "properties", while_empty=while_empty)
+    return session.commit(table.position, "ALTER TABLE", message, [change], tables=(record,))
 
 
 def set_table_comment(session: Session, table: OpenTable, comment: str | None) -> Commit:

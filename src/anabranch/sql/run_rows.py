@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -68,9 +69,11 @@ def run_insert(session: Session, statement: s.Insert, args: Any, frames: Frames)
             shape = by_place(table.name, table.schema, rows.num_columns, statement.columns, fixed, evaluate)
             return _rows_result("rows_inserted", insert_arrow(session, table, [rows], shape, overwrite))
         frame = run_query(reading, _as_query(statement.source, targets), args, frames)
+        overwrite = overwrite and replace(overwrite, reads=True)
         shape = _shape(session, table, statement, frame, fixed)
         return _rows_result("rows_inserted", insert_here(session, table, frame, shape, overwrite))
     frame = run_query(reading, statement.source, args, frames)
+    overwrite = overwrite and replace(overwrite, reads=True)
     shape = _shape(session, table, statement, frame, fixed)
     return _rows_result("rows_inserted", insert_frame(session, table, frame, shape, overwrite))
 
