@@ -341,6 +341,49 @@ def test_what_is_called_in_python_runs_again_as_in_sql(lake, second, monkeypatch
         told(second, "ALTER DATABASE d UNSET DBPROPERTIES (b)")  # it is still there
 
 
+def test_a_conflict_names_the_rows_of_both(lake, second, monkeypatch):
+    told(lake, "CREATE TABLE d.i (a INT)", "INSERT INTO d.i VALUES (1), (2), (3), (4), (5)")
+    table = lake.table("d.i")._open()
+    (slot,) = lake._session.catalog.state(table.position, table.id).parts
+    let_in(monkeypatch, lake, lambda: told(second, "UPDATE d.i SET a = a + 1"))
+    raised = []
+    admitted = lake._session.catalog.commit
+
+    def watched(*given):
+        try:
+            return admitted(*given)
+        except CommitConflict as conflict:
+            raised.append(conflict)
+            raise
+
+    monkeypatch.setattr(lake._session.catalog, "commit", watched)
+    told(lake, "DELETE FROM d.i WHERE a > 1")
+    (conflict,) = raised
+    assert [record.row for record in conflict.conflicts] == [slot << 32 | at for at in (1, 2, 3)] + [None]
+    assert {record.object for record in conflict.conflicts} == {"table d.i"}
+    assert "1 more" in conflict.conflicts[-1].ours
+    assert one(lake, "d.i") == []
+
+
+@pytest.mark.parametrize(
+    "statement", ["ALTER TABLE d.one ALTER COLUMN only SET NOT NULL", "DELETE FROM d.one WHERE only > 100"]
+)
+def test_a_statement_that_looks_at_all_rows_gets_through_between_appends(lake, second, monkeypatch, statement):
+    """Each of its first tries meets another append."""
+    told(lake, "ALTER TABLE d.one SET TBLPROPERTIES ('isolation' = 'serializable')", "INSERT INTO d.one VALUES (101)")
+    catalog = lake._session.catalog
+    commit, appends = catalog.commit, list(range(110, 122))
+
+    def late(request, *rest):
+        if appends:
+            told(second, f"INSERT INTO d.one VALUES ({appends.pop()})")
+        return commit(request, *rest)
+
+    monkeypatch.setattr(catalog, "commit", late)
+    told(lake, statement)
+    assert appends == []
+
+
 def test_two_updates_of_one_row_both_count(lake, second, monkeypatch):
     """Either the second one is told that it lost, or it sees what the first one did: never a lost update."""
     let_in(monkeypatch, lake, lambda: told(second, "UPDATE d.t SET small = small + 1 WHERE id = 1"))

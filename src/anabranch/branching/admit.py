@@ -11,7 +11,8 @@ are not opened, for the head is locked meanwhile. What they cannot rule out is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from pyroaring import BitMap
 
@@ -19,9 +20,8 @@ from anabranch.errors import CommitConflict
 from anabranch.keyed.standing import keys_of
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit
-from anabranch.model.part import Part
+from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, CommitRequest, TableDelta
-from anabranch.model.words import counted
 
 Moved = Sequence[tuple[Commit, Change]]
 DeltasOf = Callable[[str], Sequence[TableDelta]]
@@ -29,6 +29,8 @@ DeltasOf = Callable[[str], Sequence[TableDelta]]
 MayMatch = Callable[[Change, Sequence[TableDelta]], bool]
 """Whether a statement's condition may be true for a row that these deltas brought."""
 
+SHOWN = 3
+"""Rows that a conflict names one by one; the rest is counted."""
 _RECORD = frozenset({"drop", "rename", "properties", "comment", "column"})
 """What writes an object's record and no row."""
 _BESIDE_RECORD = frozenset({"insert", "delete", "update", "overwrite", "partition", "compaction"})
@@ -77,18 +79,20 @@ def find_conflicts(
                     found.append(_record(mine, "keys of it were written meanwhile", "same key"))
                 continue
             rows = _rows_of_both(request, mine.object_id, others)
-            if rows:
-                found.append(_record(mine, f"{counted(rows, 'row')} of it changed meanwhile", "same row"))
+            found += [_record(mine, "changed meanwhile", "same row", row) for row in islice(_ids(rows), SHOWN)]
+            if (more := sum(map(len, rows.values())) - SHOWN) > 0:
+                found.append(_record(mine, f"{more} more changed meanwhile", "same row"))
     return found
 
 
-def _record(mine: Change, ours: str, rule: str) -> ConflictRecord:
+def _record(mine: Change, ours: str, rule: str, row: int | None = None) -> ConflictRecord:
     return ConflictRecord(
         object=f"{mine.kind} {mine.detail.get('name', mine.object_id)}",
         kind=mine.kind,
         rule=rule,
         ours=ours,
         theirs=mine.operation,
+        row=row,
     )
 
 
@@ -122,20 +126,26 @@ _BESIDE = {
 }
 
 
-def _rows_of_both(request: CommitRequest, table_id: str, others: Sequence[TableDelta]) -> int:
-    """How many rows that the request kills somebody else has killed, or taken away with their part."""
-    killed: dict[int, BitMap] = {}
+def _rows_of_both(request: CommitRequest, table_id: str, others: Sequence[TableDelta]) -> dict[int, BitMap]:
+    """The rows that the request kills and somebody else has killed, revived, or taken away with their part."""
+    changed: dict[int, BitMap] = {}
     removed: set[int] = set()
     for delta in others:
         removed.update(delta.removed)
         for slot, rows in (*delta.killed.items(), *delta.revived.items()):
-            killed[slot] = killed[slot] | rows if slot in killed else rows
-    count = 0
+            changed[slot] = changed[slot] | rows if slot in changed else rows
+    found: dict[int, BitMap] = {}
     for delta in request.deltas:
         if delta.table_id == table_id:
             for slot, rows in delta.killed.items():
-                count += len(rows) if slot in removed else len(rows & killed.get(slot, BitMap()))
-    return count
+                both = rows if slot in removed else rows & changed.get(slot, BitMap())
+                if both:
+                    found[slot] = found.get(slot, BitMap()) | both
+    return found
+
+
+def _ids(rows: Mapping[int, BitMap]) -> Iterator[int]:
+    return (slot << POSITION_BITS | position for slot in sorted(rows) for position in rows[slot])
 
 
 def _keys_may_meet(request: CommitRequest, table_id: str, others: Sequence[TableDelta]) -> bool:

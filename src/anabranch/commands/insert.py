@@ -45,21 +45,23 @@ class Overwrite:
 
     def taken(self, session: Session, table: OpenTable, placed: Sequence[Part], head: Position) -> tuple[int, ...]:
         """The slots that it takes away at a head. One that has read its table does not fit where its scope has changed
-        since, or under `serializable` the table; one that has not stands after all that came before it."""
+        since, or under `serializable` the table; nor does one whose rows were written for other columns than those of
+        the rows it would take. All others stand after what came before them."""
         state = session.catalog.state(head, table.id)
-        if self.reads and head != table.position:
+        now = session.catalog.table_by_id(head, table.id)
+        if head != table.position and (self.reads or (now and now.schema_id != table.schema.id)):
             states = (session.catalog.state(table.position, table.id), state)
-            everywhere = is_serializable(table)
-            seen, now = (
+            everywhere = self.reads and is_serializable(table)
+            seen, found = (
                 {slot: s.dead.get(slot) for slot, p in s.parts.items() if everywhere or self.covers(p, placed)}
                 for s in states
             )
-            if seen != now:
-                found = ConflictRecord(f"table {table.name}", "table", "read", "rows changed meanwhile", "overwrite")
+            if seen != found:
+                conflict = ConflictRecord(f"table {table.name}", "table", "read", "rows changed meanwhile", "overwrite")
                 raise CommitConflict(
-                    f"the branch moved while 'INSERT OVERWRITE' ran, and the two do not fit together: {found}. "
+                    f"the branch moved while 'INSERT OVERWRITE' ran, and the two do not fit together: {conflict}. "
                     "Nothing was written; run the statement again.",
-                    [found],
+                    [conflict],
                     [table.id],
                 )
         return tuple(slot for slot, part in state.parts.items() if self.covers(part, placed))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -397,6 +399,9 @@ def as_ref(ref: Ref | str | int | None) -> Ref:
 
 
 _RERUNS = 3
+_LAST, _PATIENCE = 30, 10.0
+"""How often a statement is tried while it has its tables to itself, and for how many seconds: appends take no turn, so
+they may still be in the way of one that has asked something of all rows."""
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
@@ -404,7 +409,7 @@ Answer = TypeVar("Answer")
 def rerun(statement: Callable[Given, Answer]) -> Callable[Given, Answer]:
     """A statement that runs again, on the new head, when what it did does not fit beside what others did meanwhile.
 
-    The last time it has the table to itself, so that nobody starves. Its first argument is, or has, the session.
+    At last it has the tables to itself, so that nobody starves. Its first argument is, or has, the session.
     """
 
     @wraps(statement)
@@ -416,6 +421,14 @@ def rerun(statement: Callable[Given, Answer]) -> Callable[Given, Answer]:
                 last = conflict
         session: Any = getattr(args[0], "_session", args[0])
         with session.alone(last.table_ids):
+            until = time.monotonic() + _PATIENCE
+            for past in range(1, _LAST):
+                try:
+                    return statement(*args, **kwargs)
+                except CommitConflict as conflict:
+                    if not conflict.table_ids or time.monotonic() > until:
+                        raise
+                    time.sleep(random.uniform(0, 0.001 * past))
             return statement(*args, **kwargs)
 
     return tried
