@@ -359,6 +359,32 @@ def test_a_pick_that_conflicts(at_odds: Cli) -> None:
     assert at_odds("cherry-pick", "dev@5", "--resolve", "theirs").code == 0
 
 
+def test_a_picked_or_reverted_commit_is_named_with_its_branch(apart: Cli) -> None:
+    """`version 5` alone would be another commit: main has one of its own."""
+    apart("cherry-pick", "dev@5")
+    apart("revert", "5")
+    messages = [commit["message"] for commit in apart("log", "-n", "2", "--json").json]
+    assert messages == ["main@5: INSERT d.t: 1 row", "dev@5: INSERT d.t: 1 row"]
+    sql(apart, "UPDATE d.t SET v = 'x' WHERE id = 20", "UPDATE d.t@dev SET v = 'y' WHERE id = 20")
+    assert "dev@6 (UPDATE) cannot be picked onto 'main'" in apart("sql", "-c", "CHERRY PICK dev@6").err
+
+
+def test_taking_theirs_in_a_revert_goes_back(cli: Cli, folder) -> None:
+    sql(cli, "UPDATE d.t SET v = 'x' WHERE id = 1", "UPDATE d.t SET v = 'y' WHERE id = 1")
+    ran = cli("revert", "5")
+    lines = [" ".join(line.split()) for line in ran.err.splitlines()]
+    assert (ran.code, lines[-2:]) == (
+        3,
+        [
+            "anabranch revert 5 --resolve ours keep main where both changed a row",
+            "anabranch revert 5 --resolve theirs go back to before version 5 where both changed a row",
+        ],
+    )
+    assert cli("revert", "5", "--resolve", "theirs").code == 0
+    with anabranch.connect(folder, create=False) as lake:
+        assert lake.table("d.t").to_arrow().sort_by("id")["v"].to_pylist() == ["a", "b", "c"]
+
+
 def test_a_pick_of_what_is_not_here(cli: Cli) -> None:
     sql(cli, "CREATE BRANCH dev", "INSERT INTO d.t@dev VALUES (9, 'i')", "UPDATE d.t@dev SET v = 'j' WHERE id = 9")
     ran = cli("cherry-pick", "dev@6")

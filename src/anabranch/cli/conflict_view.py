@@ -108,6 +108,11 @@ def _cell(value: Any) -> str:
     return written(value) if isinstance(value, bytes) else one_line(str(cell(value)))
 
 
+def called(theirs: str) -> str:
+    """A number alone is a version."""
+    return f"version {theirs}" if theirs.isdecimal() else theirs
+
+
 def next_steps(
     typed: str,
     verb: str,
@@ -137,7 +142,9 @@ def next_steps(
         steps.append([f"  {typed} conflicts {quote(theirs)} --detect row", "see the rows that both changed"])
     rows = all(conflict.kind in _KINDS_OF_ROWS for conflict in conflicts)
     what = "where both changed a row" if rows else "where both changed the same"
-    taking = {"ours": f"keep {into} {what}", "theirs": f"take {theirs} {what}"}
+    # What a revert brings is the state before the commit: to choose it undoes the commit.
+    takes = f"go back to before {called(theirs)}" if verb == "revert" else f"take {theirs}"
+    taking = {"ours": f"keep {into} {what}", "theirs": f"{takes} {what}"}
     steps += [[f"{again} --resolve {side}", what] for side, what in taking.items() if side in settling]
     tables = sorted({conflict.object for conflict in conflicts if "." in conflict.object})
     if verb == "merge" and len(tables) > 1:

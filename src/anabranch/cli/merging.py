@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.cli.conflict_view import conflict_lines, next_steps, record
+from anabranch.cli.conflict_view import called, conflict_lines, next_steps, record
 from anabranch.cli.exits import CONFLICT, OK
 from anabranch.cli.output import plain, print_json, print_table
 from anabranch.cli.progress import working
@@ -85,8 +85,7 @@ class Meeting:
             changes = [{name: plain(value) for name, value in row.items() if name != "status"} for row in changes]
             print_json(told | {"changes": changes, "conflicts": [record(one) for one in report.conflicts]})
         elif report.up_to_date:
-            theirs = f"version {self.theirs}" if self.theirs.isdecimal() else self.theirs
-            print(_NOTHING[self.verb].format(theirs=theirs, into=self.into))
+            print(_NOTHING[self.verb].format(theirs=called(self.theirs), into=self.into))
         elif report.conflicts:
             print("\n".join(conflict_lines(report.conflicts)))
         else:

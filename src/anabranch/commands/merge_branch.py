@@ -139,6 +139,8 @@ def _apply(
     wishes = replace(wishes, detect=wishes.detect or "row", predicates=False)
     after = Position(commit.branch_id, commit.version)
     before = Position(commit.branch_id, commit.version - 1)
+    # With its branch: the version alone names another commit where both branches have it.
+    named = f"{session.catalog.branch_by_id(commit.branch_id).name}@{commit.version}"
     for _ in range(_TRIES):
         bases, theirs = ((after,), before) if backwards else ((before,), after)
         plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
@@ -148,9 +150,9 @@ def _apply(
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
         does = "cannot be undone on" if backwards else "cannot be picked onto"
-        _refuse_conflicts(session, plan, f"version {commit.version} ({commit.operation}) {does}", wishes)
+        _refuse_conflicts(session, plan, f"{named} ({commit.operation}) {does}", wishes)
         try:
-            made = _commit(session, plan, verb, f"version {commit.version}: {commit.operation} {commit.message}")
+            made = _commit(session, plan, verb, f"{named}: {commit.operation} {commit.message}")
         except CommitConflict:
             continue
         return MergeReport(made, plan)
