@@ -153,6 +153,36 @@ def test_conflicts_alone(at_odds: Cli) -> None:
     assert at_odds("merge", "dev", "--dry-run", "--detect", "row").code == 3
 
 
+@pytest.mark.parametrize("words", [["merge", "dev", "--detect", "row"], ["cherry-pick", "dev@6"], ["revert", "6"]])
+def test_all_conflicts_are_shown_if_asked_for(cli: Cli, words: list[str]) -> None:
+    rows = ", ".join(f"({id}, 'x')" for id in range(10, 40))
+    sql(cli, f"INSERT INTO d.t VALUES {rows}", "CREATE BRANCH dev", "UPDATE d.t@dev SET v = 'y'")
+    sql(cli, "UPDATE d.t SET v = 'z'", "UPDATE d.t SET v = 'w'")
+    for option, dry, count in [([], [], 20), (["--limit", "0"], [], 33), (["-n", "2"], ["--dry-run"], 2)]:
+        ran = cli(*words, *option, *dry)
+        shown = (ran.out if dry else ran.err).splitlines()
+        assert (ran.code, len([line for line in shown if line.startswith("d.t, row ")])) == (3, count)
+        assert (f"… and {33 - count} more (--limit 0 shows all)" in shown) == (count < 33)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["merge", "dev"], ["merge", "dev", "--detect", "row"]),
+        *(["cherry-pick", "dev@5"], ["revert", "5"], ["revert", "5", "--detect", "file"], ["merge", "types"]),
+    ],
+    ids=" ".join,
+)
+def test_a_dry_run_that_conflicts_says_what_the_merge_would_say(at_odds: Cli, words: list[str]) -> None:
+    sql(at_odds, "CREATE TABLE d.n (a INT)", "CREATE BRANCH types", "ALTER TABLE d.n ALTER COLUMN a TYPE DOUBLE")
+    sql(at_odds, "ALTER TABLE d.n@types ALTER COLUMN a TYPE BIGINT", "INSERT INTO d.n VALUES (0.5)")
+    sql(at_odds, "UPDATE d.t SET v = 'again' WHERE id = 2")
+    dry, ran = at_odds(*words, "--dry-run"), at_odds(*words)
+    assert (dry.code, dry.err, ran.code, ran.out) == (3, "", 3, "")
+    assert "Nothing was changed. " in dry.out
+    assert dry.lines == ran.err.splitlines()[2:]
+
+
 def test_no_conflicts(apart: Cli) -> None:
     ran = apart("conflicts", "dev")
     assert (ran.code, ran.out) == (0, "dev merges into main without conflicts\n")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 
 from anabranch.cli import merging
-from anabranch.cli.conflict_view import SHOWN, conflict_lines, record
+from anabranch.cli.conflict_view import conflict_lines, record
 from anabranch.cli.exits import CONFLICT, OK
 from anabranch.cli.output import print_json
 from anabranch.cli.progress import working
-from anabranch.cli.refs import count
 from anabranch.cli.settings import Settings
 
 
@@ -17,9 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("theirs", metavar="THEIRS", help="branch, tag or branch@version")
     parser.add_argument("--into", metavar="BRANCH", help="the branch to merge into; else --branch, else main")
     merging.detect(parser)
-    parser.add_argument(
-        "-n", "--limit", metavar="N", type=count, default=SHOWN, help=f"only the first N; 0 for all ({SHOWN})"
-    )
+    merging.limit(parser)
 
 
 def run(settings: Settings, args: argparse.Namespace) -> int:

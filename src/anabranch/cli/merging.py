@@ -8,14 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.cli.conflict_view import called, conflict_lines, next_steps, record
+from anabranch.cli.conflict_view import SHOWN, called, conflict_lines, next_steps, record
 from anabranch.cli.exits import CONFLICT, OK
 from anabranch.cli.output import plain, print_json, print_table
 from anabranch.cli.progress import working
+from anabranch.cli.refs import count
 from anabranch.cli.settings import Settings
 from anabranch.errors import MergeConflict
+from anabranch.model.words import counted
 
 if TYPE_CHECKING:
+    from anabranch.branching.objects import Side
     from anabranch.commands.merge_branch import MergeReport
 
 _REFUSED = {
@@ -28,6 +31,8 @@ _NOTHING = {
     "cherry-pick": "nothing of {theirs} is new to {into}",
     "revert": "nothing of {theirs} is left to undo on {into}",
 }
+SIDES: tuple[Side, ...] = ("ours", "theirs")
+DETECTS = ("file", "row", "cell")
 AS_SET = "as the table or the lake says"
 Run = Callable[..., "MergeReport"]
 """Merges with `detect`, `resolve` and `dry_run`."""
@@ -36,12 +41,19 @@ Run = Callable[..., "MergeReport"]
 def arguments(parser: argparse.ArgumentParser, otherwise: str = "row") -> None:
     """`otherwise`: what is compared where nothing is said; a pick or a revert compares rows."""
     detect(parser, otherwise)
-    parser.add_argument("--resolve", choices=("ours", "theirs"), help="who wins where both changed the same")
+    parser.add_argument("--resolve", choices=SIDES, help="who wins where both changed the same")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing")
+    limit(parser)
+
+
+def limit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=count, default=SHOWN, help=f"only the first N conflicts; 0 for all ({SHOWN})"
+    )
 
 
 def detect(parser: argparse.ArgumentParser, otherwise: str = AS_SET) -> None:
-    parser.add_argument("--detect", choices=("file", "row", "cell"), help=f"what conflicts; else {otherwise}")
+    parser.add_argument("--detect", choices=DETECTS, help=f"what conflicts; else {otherwise}")
 
 
 @dataclass(frozen=True)
@@ -61,15 +73,37 @@ class Meeting:
         except MergeConflict as conflict:
             if settings.json:
                 raise
-            count = len(conflict.conflicts)
             said = _REFUSED[self.verb].format(theirs=self.theirs, into=self.into)
-            said += f": {count:,} conflict{'s' * (count != 1)}."
-            lines = [f"anabranch: error: {said}", "", *conflict_lines(conflict.conflicts)]
-            lines += ["", *self._next(settings, conflict, args.detect)]
+            said += f": {counted(len(conflict.conflicts), 'conflict')}."
+            lines = [f"anabranch: error: {said}", "", *self._told(conflict, settings, args)]
             print("\n".join(lines), file=sys.stderr, flush=True)
             return CONFLICT
-        self._print(report, settings, dry_run=args.dry_run)
+        if report.conflicts and not settings.json:
+            with working("looking for ways out…"):
+                refused = self._refusal(report, args)
+            print("\n".join(self._told(refused, settings, args)))
+        else:
+            self._print(report, settings, dry_run=args.dry_run)
         return CONFLICT if report.conflicts else OK
+
+    def _refusal(self, report: MergeReport, args: argparse.Namespace) -> MergeConflict:
+        """What a dry run did not raise: its conflicts, and what would settle them, tried by dry runs."""
+        from anabranch.branching.way_out import way_out
+
+        def passes(**asked: str) -> bool:
+            return not self.run(**{"detect": args.detect, "resolve": args.resolve, **asked}, dry_run=True).conflicts
+
+        settling = [side for side in SIDES if side != args.resolve and passes(resolve=side)]
+        by_rows = any(conflict.kind in ("row", "rows") for conflict in report.conflicts)
+        given = getattr(args, "resolutions", None)  # which settle rows that conflict as they were compared
+        compared = args.detect or ("file" if self.verb == "merge" else "row")
+        looser = DETECTS[DETECTS.index(compared) + 1 :] if by_rows and given is None else ()
+        passing = next((detect for detect in looser if passes(detect=detect)), None)
+        advice = way_out(report.conflicts, settling, args.resolve, backwards=self.verb == "revert")
+        return MergeConflict("", report.conflicts, passing, settling, advice)
+
+    def _told(self, conflict: MergeConflict, settings: Settings, args: argparse.Namespace) -> list[str]:
+        return [*conflict_lines(conflict.conflicts, args.limit), "", *self._next(settings, conflict, args.detect)]
 
     def _next(self, settings: Settings, conflict: MergeConflict, detect: str | None) -> list[str]:
         typed = settings.typed(self.into)
@@ -86,8 +120,6 @@ class Meeting:
             print_json(told | {"changes": changes, "conflicts": [record(one) for one in report.conflicts]})
         elif report.up_to_date:
             print(_NOTHING[self.verb].format(theirs=called(self.theirs), into=self.into))
-        elif report.conflicts:
-            print("\n".join(conflict_lines(report.conflicts)))
         else:
             columns = ["object", "change", "rows_added", "rows_removed"]
             print_table(columns, [[row[name] for name in columns] for row in changes])
