@@ -41,6 +41,24 @@ def test_usage(cli: Cli, words: list[str]) -> None:
     assert told["error"] == "Usage"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["tables", "-l"], ["tables", "--catalog"], ["init"], ["tables"], ["diff", "3", "4", "--table"]),
+        *(["restore", "--to", "3", "--table"], ["restore", "--to", "3", "--database"], ["config"], ["config", "--unset"]),
+        ["merge", "main@3", "--resolutions"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("empty", ["", " "])
+def test_what_names_nothing_means_nothing_else(cli: Cli, words: list[str], empty: str) -> None:
+    """`anabranch -l "$UNSET" …` must not work on another lake."""
+    ran = cli(*words, empty)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"'{empty}' names nothing" in ran.err
+    assert cli("log", "--json").json[0]["version"] == 4
+
+
 ERRORS = [
     (["log", "nope"], "NotFound"),
     (["log", "99"], "NotFound"),

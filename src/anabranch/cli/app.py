@@ -30,6 +30,7 @@ from anabranch.cli import (
     tag,
 )
 from anabranch.cli.exits import EXIT_CODES, Usage, report
+from anabranch.cli.refs import given
 from anabranch.cli.settings import Settings
 
 
@@ -105,8 +106,10 @@ def _shared() -> Parser:
     """Options on either side of the command. Without a default: what stands on one side outlives the other."""
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = shared.add_argument_group("options of every command")
-    group.add_argument("-l", "--lake", metavar="PATH", help="the lake; else $ANABRANCH_LAKE, else the current folder")
-    group.add_argument("--catalog", metavar="URL", help="its catalog, if that is PostgreSQL; else $ANABRANCH_CATALOG")
+    group.add_argument("-l", "--lake", metavar="PATH", type=given, help="the lake; else $ANABRANCH_LAKE, else the current folder")
+    group.add_argument(
+        "--catalog", metavar="URL", type=given, help="its catalog, if that is PostgreSQL; else $ANABRANCH_CATALOG"
+    )
     group.add_argument("-b", "--branch", metavar="NAME", help="the branch to work on; else main", dest="on_branch")
     group.add_argument("--json", action="store_true", help="print JSON, errors too")
     group.add_argument("--debug", action="store_true", help="show tracebacks and Spark's log")

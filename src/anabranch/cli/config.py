@@ -10,13 +10,14 @@ import argparse
 
 from anabranch.cli.exits import Usage
 from anabranch.cli.output import print_json, print_table
+from anabranch.cli.refs import given
 from anabranch.cli.settings import Settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="OPTION", help="such as merge.detect")
+    parser.add_argument("name", nargs="?", metavar="OPTION", type=given, help="such as merge.detect")
     parser.add_argument("value", nargs="?", metavar="VALUE", help="its new value")
-    parser.add_argument("--unset", metavar="OPTION", help="back to its default")
+    parser.add_argument("--unset", metavar="OPTION", type=given, help="back to its default")
 
 
 def run(settings: Settings, args: argparse.Namespace) -> None:

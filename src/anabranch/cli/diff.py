@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli.exits import Usage
 from anabranch.cli.output import cell, print_json_rows, print_table, styled
 from anabranch.cli.progress import working
-from anabranch.cli.refs import count, ref
+from anabranch.cli.refs import count, given, ref
 from anabranch.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _STYLES = {"+": "green", "-": "red"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", nargs="?", metavar="A", type=ref, help="from here")
     parser.add_argument("b", nargs="?", metavar="B", type=ref, help="to here; else the branch")
-    parser.add_argument("--table", metavar="DATABASE.TABLE", help="the rows of one table")
+    parser.add_argument("--table", metavar="DATABASE.TABLE", type=given, help="the rows of one table")
     parser.add_argument("-n", "--limit", metavar="ROWS", type=count, default=100, help="rows of it; 0 for all (100)")
 
 

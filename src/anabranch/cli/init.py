@@ -11,11 +11,12 @@ import shlex
 from dataclasses import replace
 
 from anabranch.cli.output import print_json
+from anabranch.cli.refs import given
 from anabranch.cli.settings import Settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", metavar="PATH", help="where; else --lake, else the current folder")
+    parser.add_argument("path", nargs="?", metavar="PATH", type=given, help="where; else --lake, else the current folder")
 
 
 def run(settings: Settings, args: argparse.Namespace) -> None:

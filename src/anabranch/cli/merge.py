@@ -13,6 +13,7 @@ from functools import partial
 
 from anabranch.cli import merging, resolutions
 from anabranch.cli.exits import Usage
+from anabranch.cli.refs import given
 from anabranch.cli.settings import Settings
 
 
@@ -23,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resolve-table", metavar="DATABASE.TABLE=SIDE", action="append", default=[], help="the same for one table"
     )
-    parser.add_argument("--resolutions", metavar="FILE", help="row by row, as JSON; - reads it from the input")
+    parser.add_argument("--resolutions", metavar="FILE", type=given, help="row by row, as JSON; - reads it from the input")
 
 
 def run(settings: Settings, args: argparse.Namespace) -> int:

@@ -12,6 +12,13 @@ def ref(text: str) -> str | int:
     return int(text) if text.isdecimal() else text
 
 
+def given(text: str) -> str:
+    """A name or a path. An empty one is a variable that somebody forgot to set: it must not mean something else."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"'{text}' names nothing: say which one, or leave it out")
+    return text
+
+
 def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of 0 or more")

@@ -9,15 +9,15 @@ import argparse
 
 from anabranch.cli.output import print_json
 from anabranch.cli.progress import working
-from anabranch.cli.refs import count
+from anabranch.cli.refs import count, given
 from anabranch.cli.settings import Settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="VERSION", type=count, required=True, help="the version to go back to")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--table", metavar="DATABASE.TABLE")
-    what.add_argument("--database", metavar="DATABASE")
+    what.add_argument("--table", metavar="DATABASE.TABLE", type=given)
+    what.add_argument("--database", metavar="DATABASE", type=given)
     what.add_argument("--all", action="store_true", help="everything on the branch")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from anabranch.cli.output import print_json
+from anabranch.cli.refs import given
 from anabranch.cli.settings import Settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("database", nargs="?", metavar="DATABASE")
+    parser.add_argument("database", nargs="?", metavar="DATABASE", type=given)
 
 
 def run(settings: Settings, args: argparse.Namespace) -> None:
