@@ -322,6 +322,8 @@ def test_values_that_json_has_no_word_for(cli: Cli, tmp_path, folder) -> None:
         ("[]", "no JSON object of tables"),
         ('{"d.t": 5}', "no JSON object of tables"),
         ('{"d.t": [5]}', "no JSON object of tables"),
+        ('{"d.t": [], "d.u": [], "d.t": []}', "'d.t' is given twice in one object"),
+        ('{"d.t": [{"_row_id": 5, "v": "x", "v": "y"}]}', "'v' is given twice in one object"),
         ('{"d.nope": []}', "table 'd.nope' does not exist"),
         ('{"d.t": [{"_row_id": 5, "id": 1, "v": "x"}]}', "row 5 of table 'd.t' does not conflict"),
         ('{"d.t": [{"_row_id": 5, "id": 1, "w": "x"}]}', "'v' is missing"),

@@ -26,13 +26,23 @@ Rows = dict[str, list[dict[str, Any]]]
 def read(path: str, lake: Lake, theirs: str) -> Rows:
     """Table -> rows. What JSON has no word for (dates, decimals, bytes) is read as the columns of either side say."""
     try:
-        found = json.loads(sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8"))
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        found = json.loads(text, object_pairs_hook=_once)
     except (OSError, ValueError) as error:
         raise Usage(f"the resolutions '{path}' cannot be read: {error}") from error
     tables = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(rows, list) and all(isinstance(row, dict) for row in rows) for rows in tables):
         raise Usage(f"the resolutions '{path}' are no JSON object of tables, each with a list of rows.")
     return {table: _rows(table, rows, _types(lake, theirs, table)) for table, rows in found.items()}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of which no key hides another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        raise ValueError(f"'{twice}' is given twice in one object")
+    return found
 
 
 def _types(lake: Lake, theirs: str, table: str) -> dict[str, pa.DataType]:
