@@ -260,7 +260,8 @@ class Lake:
     def _commit(self, ref: str | int) -> Commit:
         from anabranch.commands.asked import commit_of
 
-        return commit_of(self._session, int(ref) if isinstance(ref, str) and ref.isdecimal() else ref)
+        is_version = isinstance(ref, str) and ref.isdecimal() and str(int(ref)) == ref  # an id may begin with 0
+        return commit_of(self._session, int(ref) if is_version else ref)
 
     def diff(self, old: str | int, new: str | int | None = None, table: str | None = None) -> Result:
         """What turns one state into another (this branch's head, if none is given): a branch, a tag, `branch@version`

@@ -1,12 +1,15 @@
 """merge, conflicts, diff, cherry-pick, revert and the graph: what a person reads, and what a program gets."""
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import date, datetime, timezone
 from decimal import Decimal
 
 import pytest
 
 import anabranch
+from anabranch.lake import CATALOG_FILE
 from tests.cli.conftest import Cli
 
 
@@ -381,6 +384,19 @@ def test_cherry_pick_and_revert(apart: Cli, ids) -> None:
     assert apart("cherry-pick", "3").out == "nothing of version 3 is new to main\n"
     apart("revert", "8")
     assert apart("revert", "8").out == "nothing of version 8 is left to undo on main\n"
+
+
+def test_the_beginning_of_an_id_may_be_a_number(apart: Cli, ids, folder) -> None:
+    digits, zero = "613882fe-0000-4000-8000-000000000001", "0613882f-0000-4000-8000-000000000002"
+    with closing(sqlite3.connect(folder / CATALOG_FILE)) as catalog, catalog:
+        catalog.execute("UPDATE commit_log SET id = ? WHERE version = 4", [digits])
+        catalog.execute("UPDATE commit_log SET id = ? WHERE version = 3", [zero])
+    for ran in (apart("revert", "613882"), apart("sql", "-c", "REVERT 613882")):
+        assert (ran.code, ids()) == (1, [1, 2, 3, 10])
+        assert f"version '613882' does not exist. For the commit of that id write '{digits}'." in ran.err
+    assert (apart("revert", "613882f").code, ids()) == (0, [1, 2, 10])
+    assert (apart("revert", "0613882").code, ids()) == (0, [10])
+    assert apart("sql", "-c", "REVERT 0613882").code == 0
 
 
 def test_a_pick_that_conflicts(at_odds: Cli) -> None:

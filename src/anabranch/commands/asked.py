@@ -80,7 +80,9 @@ def commit_of(session: Session, asked: str | int) -> Commit:
     """A commit by a version of the session's branch, by `branch@version`, or by the beginning of its id."""
     if isinstance(asked, bool) or not isinstance(asked, (int, str)) or (isinstance(asked, str) and not asked.strip()):
         raise Refused(f"{asked!r} names no commit: write a version, 'branch@version', or an id or its beginning.")
-    if isinstance(asked, int) or "@" in asked:
+    if isinstance(asked, int):
+        return session.catalog.commit_at(_version(session, asked))
+    if "@" in asked:
         return session.catalog.commit_at(session.resolve(asked))
     if fold(asked) in {fold(branch.name) for branch in session.catalog.branches()}:
         head = session.resolve(asked)
@@ -88,6 +90,19 @@ def commit_of(session: Session, asked: str | int) -> Commit:
     if fold(asked) in {fold(tag.name) for tag in session.catalog.tags()}:
         raise NotFound("commit", asked, hint=f"It is a tag of '{_written(session, session.resolve(asked))}'.")
     return session.catalog.commit_by_id(asked)
+
+
+def _version(session: Session, asked: int) -> Position:
+    """A version of the session's branch. An id may begin with digits alone, too: that is told and never taken, since
+    any small number that is no version may well begin one."""
+    try:
+        return session.resolve(asked)
+    except NotFound as error:
+        try:
+            meant = session.catalog.commit_by_id(str(asked))
+        except NotFound:
+            raise error from None
+        raise NotFound("version", asked, hint=f"For the commit of that id write '{meant.id}'.") from None
 
 
 def _written(session: Session, at: Position) -> str:

@@ -139,4 +139,5 @@ def _commit(cursor: Cursor) -> str | int:
     written = cursor.text[start:end]
     if not written:
         cursor.fail(_COMMIT)
-    return int(written) if written.isascii() and written.isdigit() else written
+    is_version = written.isascii() and written.isdigit() and str(int(written)) == written  # an id may begin with 0
+    return int(written) if is_version else written
