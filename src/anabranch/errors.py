@@ -91,7 +91,7 @@ class SqlError(AnabranchError):
     """Text that does not parse; `position` counts characters from 0 in `text`."""
 
     def __init__(self, message: str, text: str = "", position: int | None = None) -> None:
-        self.position = position
+        self.reason, self.text, self.position = message, text, position
         if position is not None and text:
             position = min(position, len(text))
             line = text.count("\n", 0, position) + 1
@@ -101,6 +101,12 @@ class SqlError(AnabranchError):
             column = position - start
             message = f"{message} (line {line}, column {column + 1})\n  {shown}\n  {' ' * column}^"
         super().__init__(message)
+
+    def within(self, whole: str, start: int) -> SqlError:
+        """The same error, told by its place in the text of which its own is a piece."""
+        if self.position is None or not self.text or not whole.startswith(self.text, start):
+            return self
+        return SqlError(self.reason, whole, start + min(self.position, len(self.text)))
 
 
 class InvalidMerge(AnabranchError):

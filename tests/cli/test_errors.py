@@ -95,8 +95,18 @@ def test_a_sql_error_points_at_its_place(cli: Cli) -> None:
     assert ran.code == 1
     first, text, mark = ran.err.splitlines()
     assert first.startswith("anabranch: error: ")
-    assert text.strip() == "SHOW NONSENSE"
-    assert mark.strip() == "^"
+    assert text.strip() == "SHOW TAGS; SHOW NONSENSE"
+    assert mark.index("^") == text.index("NONSENSE")
+
+
+def test_a_sql_error_in_a_file_names_the_line_of_the_file(cli: Cli, tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text("SHOW TAGS;\n-- SHOW NONSENSE\n\n  SHOW\n  NONSENSE;\nSHOW NONE")
+    ran = cli("sql", "--keep-going", "-f", str(script))
+    first, *shown = ran.err.splitlines()
+    assert first.endswith("found NONSENSE (line 5, column 3)")
+    assert (shown[:2], shown[-2:]) == (["    NONSENSE;", "    ^"], ["  SHOW NONE", "       ^"])
+    assert shown[2].endswith("found NONE (line 6, column 6)")
 
 
 def test_debug_shows_the_traceback(cli: Cli) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from anabranch.cli.progress import quiet, working
 from anabranch.cli.refs import count
 from anabranch.cli.rows import fetched, rows_of
 from anabranch.cli.settings import Settings
+from anabranch.errors import SqlError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,21 +76,31 @@ def run(settings: Settings, args: argparse.Namespace) -> int:
         if sys.stdin.isatty():
             raise Usage("nothing to run: give -c TEXT or -f FILE, or pipe statements in.")
         sources = [File("-")]
-    from anabranch.sql import split  # brings sqlglot
+    from anabranch.sql import spans  # brings sqlglot
 
     # All of it is read before anything runs: an unclosed string in the last file spoils no work.
-    statements = [statement for source in sources for statement in split(source.read())]
+    statements = [(text, *span) for text in [source.read() for source in sources] for span in spans(text)]
     code = OK
     with settings.open() as lake, quiet(unless=settings.debug):
-        for statement in statements:
+        for text, start, end in statements:
             try:
-                _run(lake, statement, settings, args.limit)
+                with _placed(text, start):
+                    _run(lake, text[start:end], settings, args.limit)
             except Exception as error:
                 if not args.keep_going or isinstance(error, BrokenPipeError):
                     raise
                 failed = report(error, settings)
                 code = code or failed
     return code
+
+
+@contextmanager
+def _placed(text: str, start: int) -> Iterator[None]:
+    """Errors of the statement that starts there say where they are in the whole text."""
+    try:
+        yield
+    except SqlError as error:
+        raise error.within(text, start) from error.__cause__
 
 
 def _run(lake: Lake, statement: str, settings: Settings, limit: int) -> None:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from anabranch.sql.query import PreparedQuery, TableUse, prepare
     from anabranch.sql.refs import Name, Ref
     from anabranch.sql.splicing import splice
-    from anabranch.sql.tokens import split
+    from anabranch.sql.tokens import spans, split
 
-__all__ = ["Name", "PreparedQuery", "Ref", "TableUse", "parse", "prepare", "splice", "split"]
+__all__ = ["Name", "PreparedQuery", "Ref", "TableUse", "parse", "prepare", "spans", "splice", "split"]
 
 _HOMES = {
     "Name": "refs",
@@ -22,6 +22,7 @@ _HOMES = {
     "parse": "parser",
     "prepare": "query",
     "splice": "splicing",
+    "spans": "tokens",
     "split": "tokens",
 }
 

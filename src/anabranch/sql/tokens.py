@@ -75,16 +75,21 @@ def tokenize(text: str) -> list[Token]:
 
 def split(text: str) -> list[str]:
     """The statements of `text`, cut at every `;` outside strings, names and comments; empty ones are left out."""
-    statements, first = [], None
+    return [text[start:end] for start, end in spans(text)]
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where they begin and end."""
+    found, first = [], None
     tokens = tokenize(text)
     for before, token in zip([None, *tokens], tokens, strict=False):
         if (token.value == ";" and token.kind is Kind.SYMBOL) or token.kind is Kind.END:
             if first is not None and before is not None:
-                statements.append(text[first.start : before.end])
+                found.append((first.start, before.end))
             first = None
         elif first is None:
             first = token
-    return statements
+    return found
 
 
 def _joined(text: str, read: list[SqlglotToken]) -> Iterator[Token]:
