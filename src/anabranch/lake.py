@@ -56,7 +56,7 @@ def connect(
     try:
         opened = Catalog.open(address, create=create, blobs=files, durability=durability)  # type: ignore[arg-type]
     except OSError as error:
-        raise NotALake(url, str(error)) from error
+        raise NotALake(url, str(error), "Name a folder that can be written.") from error
     author = author or os.environ.get("ANABRANCH_AUTHOR") or getpass.getuser()
     shared = Shared(opened, files, SparkHolder(spark), author, limits or Limits())
     return Lake(Session(shared, opened.branch(branch).id))
@@ -67,8 +67,9 @@ def _embedded(files: Any, *, create: bool) -> str:
     if not files.is_local:
         raise Refused(f"'{files.url}' is not a local folder: pass catalog='postgresql+psycopg://…' as well.")
     root = Path(files.root)
-    if root.exists() and not root.is_dir():
-        raise NotALake(str(root), "it is a file", "Name a folder.")
+    there = next(path for path in (root, *root.parents) if path.exists())
+    if not there.is_dir():
+        raise NotALake(str(root), "it is a file" if there == root else f"'{there}' is a file", "Name a folder.")
     if not (root / CATALOG_FILE).exists():
         if not create:
             raise NotALake(str(root), "it holds no catalog" if root.exists() else "it does not exist")

@@ -127,6 +127,47 @@ def test_an_option_beside_the_command_wins_over_the_surroundings(cli: Cli, tmp_p
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://joe:s3cret@127.0.0.1:1/db",
+        "postgresql+psycopg://joe@127.0.0.1:1/db?password=s3cret&sslpassword=s3cret",
+        "postgresql+psycopg://127.0.0.1:1/db?user=joe&sslPassword=s3cret",
+        "postgresql+psycopg://joe:s3cret@127.0.0.1:port/db",
+        "oracle://joe:a/s3cret@nowhere",
+    ],
+)
+def test_errors_show_no_password(cli: Cli, url: str) -> None:
+    ran = cli("--catalog", url, "log")
+    assert ran.code == 1
+    assert url.partition("://")[0] in ran.err
+    assert "***" in ran.err
+    assert "s3cret" not in ran.err
+
+
+def test_what_to_type_next_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings("far", "postgresql://joe:s3cret@host/db")
+    assert settings.typed("dev") == "anabranch -l far --catalog 'postgresql://joe:***@host/db' -b dev"
+    monkeypatch.setenv("ANABRANCH_LAKE", "near")
+    monkeypatch.setenv("ANABRANCH_CATALOG", "postgresql://joe:s3cret@host/db")
+    assert settings.typed("main") == "anabranch -l far"
+    assert Settings(".").typed("main") == "anabranch -l ."
+
+
+@pytest.mark.parametrize("words", [["init", "{}"], ["-l", "{}", "log"]])
+def test_a_file_in_the_way_of_a_lake(cli: Cli, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "file").write_text("mine")
+    ran = cli(*(word.format(tmp_path / "file" / "sub") for word in words))
+    assert ran.code == 1
+    assert ran.err.endswith(f"file/sub' is not a lake: '{tmp_path / 'file'}' is a file. Name a folder.\n")
+
+
+def test_a_catalog_without_a_lake(cli: Cli, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/no.db"
+    ran = cli("--catalog", url, "log")
+    assert (ran.code, f"Create one with `anabranch init PATH --catalog {url}`." in ran.err) == (1, True)
+
+
+@pytest.mark.parametrize(
     ("error", "code"),
     [
         (NotFound("table", "t"), 1),

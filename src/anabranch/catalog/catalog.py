@@ -6,6 +6,8 @@ commits. Positions go in and frozen records come out; nothing of the database sh
 
 from __future__ import annotations
 
+from shlex import quote
+
 from anabranch.catalog.bitmaps import Blobs
 from anabranch.catalog.commits import Commits
 from anabranch.catalog.engine import Durability
@@ -37,13 +39,17 @@ class Catalog(Commits):
         database = self._db
         if database.is_sqlite and not database.path.exists():
             if not create:
-                raise NotALake(database.url)
+                raise _no_lake(database.url)
             database.path.parent.mkdir(parents=True, exist_ok=True)
         with database.inspecting() as connection:
             found = properties(connection)
         if not found and not create:
-            raise NotALake(database.url)
+            raise _no_lake(database.url)
         if not is_current(found):
             with database.migrating() as connection:
                 found = migrate(connection)
         self.lake_id = found["lake_id"]
+
+
+def _no_lake(url: str) -> NotALake:
+    return NotALake(url, hint=f"Create one with `anabranch init PATH --catalog {quote(url)}`.")

@@ -9,6 +9,7 @@ SQLAlchemy and of the drivers end here.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -42,15 +43,29 @@ _MIGRATION_LOCK = 0x616E6162  # PostgreSQL's advisory lock of those who create o
 Made = TypeVar("Made")
 
 
+def without_passwords(url: str) -> str:
+    """A URL to show: with `***` for the passwords of the user and of the query, such as `?sslpassword=…`."""
+    return _IN_QUERY.sub(r"\1***", _OF_USER.sub(r"\1***@", url))
+
+
+_OF_USER = re.compile(r"(://[^:/@?]*:).*@")
+_IN_QUERY = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
+
+
+def _passwords(url: URL) -> list[str]:
+    asked = [value for name, values in url.normalized_query.items() if "password" in name.lower() for value in values]
+    return [password for password in [url.password or "", *asked] if password]
+
+
 class Database:
     """Connections of one process to one database; `url` shows no password."""
 
     def __init__(self, url: str, durability: Durability) -> None:
         try:
             self._url = make_url(url)
-        except ArgumentError as error:
-            raise CatalogUnreachable(url, "it is no database URL") from error
-        self.url = self._url.render_as_string(hide_password=True)
+        except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
+            raise CatalogUnreachable(without_passwords(url), "it is no database URL") from error
+        self.url = without_passwords(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
         if not self.is_sqlite and self._url.get_backend_name() != "postgresql":
             raise CatalogUnreachable(self.url, "a catalog lives in SQLite or PostgreSQL (postgresql+psycopg://...)")
@@ -190,8 +205,8 @@ class Database:
         if isinstance(error, UnicodeError):
             return CatalogError(f"the catalog cannot hold this text: {error}")
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
-        if self._url.password:
-            reason = reason.replace(str(self._url.password), "***")
+        for password in _passwords(self._url):
+            reason = reason.replace(password, "***")
         failed_disk = self.is_sqlite and "disk I/O error" in reason
         if failed_disk or "is full" in reason or getattr(getattr(error, "orig", None), "sqlstate", None) == "53100":
             return StorageFull(self.url, reason)

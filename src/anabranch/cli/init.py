@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 from dataclasses import replace
 
 from anabranch.cli.output import print_json
 from anabranch.cli.refs import given
-from anabranch.cli.settings import Settings
+from anabranch.cli.settings import MAIN, Settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +34,4 @@ def run(settings: Settings, args: argparse.Namespace) -> None:
         where = "the current folder" if os.path.abspath(settings.lake) == os.getcwd() else f"'{settings.lake}'"
         print(f"A new lake in {where}, on branch {lake.branch}." if created else f"There is a lake in {where} already.")
     if created:
-        print(f'Next:  {_prefix(settings)} sql -c "CREATE DATABASE db; CREATE TABLE db.t (id BIGINT, name STRING)"')
-
-
-def _prefix(settings: Settings) -> str:
-    named = os.path.abspath(settings.lake) != os.getcwd()
-    return f"anabranch -l {shlex.quote(settings.lake)}" if named else "anabranch"
+        print(f'Next:  {settings.typed(MAIN)} sql -c "CREATE DATABASE db; CREATE TABLE db.t (id BIGINT, name STRING)"')

@@ -36,11 +36,13 @@ class Settings:
 
     def typed(self, branch: str) -> str:
         """How the next command on this lake and a branch begins, where the surroundings do not say it."""
+        from anabranch.catalog.engine import without_passwords
+
         words = ["anabranch"]
-        if self.lake not in (".", os.environ.get("ANABRANCH_LAKE")):
+        if self.lake != (os.environ.get("ANABRANCH_LAKE") or "."):
             words += ["-l", shlex.quote(self.lake)]
-        if self.catalog not in (None, os.environ.get("ANABRANCH_CATALOG")):
-            words += ["--catalog", shlex.quote(self.catalog)]
+        if self.catalog is not None and self.catalog != os.environ.get("ANABRANCH_CATALOG"):
+            words += ["--catalog", shlex.quote(without_passwords(self.catalog))]
         return " ".join(words + (["-b", shlex.quote(branch)] if branch != MAIN else []))
 
     def open(self) -> Lake:
