@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # mypy knows it; `typing` is slow to import, and nobody awaits Ctrl-C yet
 if TYPE_CHECKING:
+    from typing import Any
+
     from anabranch.commands.result import Result
     from anabranch.errors import AnabranchError, CommitConflict, MergeConflict
     from anabranch.lake import Lake, connect

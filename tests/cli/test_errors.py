@@ -45,7 +45,12 @@ def test_usage(cli: Cli, words: list[str]) -> None:
     "words",
     [
         *(["tables", "-l"], ["tables", "--catalog"], ["init"], ["tables"], ["diff", "3", "4", "--table"]),
-        *(["restore", "--to", "3", "--table"], ["restore", "--to", "3", "--database"], ["config"], ["config", "--unset"]),
+        *(
+            ["restore", "--to", "3", "--table"],
+            ["restore", "--to", "3", "--database"],
+            ["config"],
+            ["config", "--unset"],
+        ),
         ["merge", "main@3", "--resolutions"],
     ],
     ids=" ".join,

@@ -73,6 +73,42 @@ def test_ctrl_c_ends_it_quietly(environment: dict[str, str], tmp_path: Path) -> 
     assert (process.returncode, out, said) == (130, b"", b"anabranch: interrupted\n")
 
 
+PRESSED = """
+import os, signal, sys
+
+class Pressing:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                if {swallowed}:
+                    raise AttributeError("partially initialized module")
+                raise
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Pressing())
+from anabranch.cli import main
+sys.exit(main({words!r}))
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["anabranch.cli.app", "argparse", "anabranch.cli.tag", "anabranch.lake", "sqlalchemy"]
+)
+@pytest.mark.parametrize("swallowed", [False, True])
+@pytest.mark.parametrize("words", [["log"], ["log", "--json"]], ids=" ".join)
+def test_ctrl_c_while_modules_are_imported(
+    environment: dict[str, str], module: str, swallowed: bool, words: list[str]
+) -> None:
+    """Some modules make an error of their own of it."""
+    script = PRESSED.format(module=module, swallowed=swallowed, words=words)
+    ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    told = '{"error": "KeyboardInterrupt", "message": "interrupted"}' if "--json" in words else "anabranch: interrupted"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", told + "\n")
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_query_prints_rows_and_nothing_of_spark(environment: dict[str, str]) -> None:

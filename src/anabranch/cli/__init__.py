@@ -1,5 +1,5 @@
 """The command line: `anabranch`, or `python -m anabranch.cli`."""
 
-from anabranch.cli.app import main
+from anabranch.cli.entry import main
 
 __all__ = ["main"]

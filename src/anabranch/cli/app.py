@@ -29,6 +29,7 @@ from anabranch.cli import (
     tables,
     tag,
 )
+from anabranch.cli.ctrl import Ctrl
 from anabranch.cli.exits import EXIT_CODES, Usage, report
 from anabranch.cli.refs import given
 from anabranch.cli.settings import Settings
@@ -57,7 +58,7 @@ class Parser(argparse.ArgumentParser):
         raise Usage(f"{message} (see `{self.prog} --help`)")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(argv: Sequence[str] | None, ctrl: Ctrl) -> int:
     """Runs one command and gives its exit code; no exception leaves."""
     words = list(sys.argv[1:] if argv is None else argv)
     # For errors in the arguments themselves, before they are parsed.
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as asked:  # --help and --version
         return int(asked.code or 0)
     except BaseException as error:
-        return report(error, settings)
+        return report(KeyboardInterrupt() if ctrl.pressed else error, settings)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -106,7 +107,9 @@ def _shared() -> Parser:
     """Options on either side of the command. Without a default: what stands on one side outlives the other."""
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = shared.add_argument_group("options of every command")
-    group.add_argument("-l", "--lake", metavar="PATH", type=given, help="the lake; else $ANABRANCH_LAKE, else the current folder")
+    group.add_argument(
+        "-l", "--lake", metavar="PATH", type=given, help="the lake; else $ANABRANCH_LAKE, else the current folder"
+    )
     group.add_argument(
         "--catalog", metavar="URL", type=given, help="its catalog, if that is PostgreSQL; else $ANABRANCH_CATALOG"
     )

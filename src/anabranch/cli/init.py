@@ -15,7 +15,9 @@ from anabranch.cli.settings import MAIN, Settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", metavar="PATH", type=given, help="where; else --lake, else the current folder")
+    parser.add_argument(
+        "path", nargs="?", metavar="PATH", type=given, help="where; else --lake, else the current folder"
+    )
 
 
 def run(settings: Settings, args: argparse.Namespace) -> None:

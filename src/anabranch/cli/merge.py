@@ -24,7 +24,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resolve-table", metavar="DATABASE.TABLE=SIDE", action="append", default=[], help="the same for one table"
     )
-    parser.add_argument("--resolutions", metavar="FILE", type=given, help="row by row, as JSON; - reads it from the input")
+    parser.add_argument(
+        "--resolutions", metavar="FILE", type=given, help="row by row, as JSON; - reads it from the input"
+    )
 
 
 def run(settings: Settings, args: argparse.Namespace) -> int:
