@@ -1,6 +1,7 @@
 """merge, conflicts, diff, cherry-pick, revert and the graph: what a person reads, and what a program gets."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from datetime import date, datetime, timezone
@@ -229,6 +230,17 @@ def test_null_is_not_the_text_null(cli: Cli) -> None:
     assert ["*", "v", "a", "NULL", "'NULL'"] in lines
     lines = [line.split() for line in cli("diff", "main", "dev", "--table", "d.t").lines]
     assert lines[2:] == [["-U", "1", "NULL"], ["+U", "1", "'NULL'"]]
+
+
+def test_show_conflicts_tells_null_from_texts_that_read_like_it(cli: Cli) -> None:
+    sql(cli, "CREATE BRANCH dev", "UPDATE d.t SET v = NULL WHERE id < 3", "UPDATE d.t SET v = '' WHERE id = 3")
+    sql(cli, "UPDATE d.t@dev SET v = 'NULL' WHERE id = 1", "UPDATE d.t@dev SET v = 'None' WHERE id > 1")
+    lines = cli("sql", "-c", "SHOW CONFLICTS IN dev WITH (detect = 'row')").lines
+    assert [re.findall(r"v=(\S*)", line)[-2:] for line in lines[2:]] == [
+        ["NULL", "'NULL'"],
+        ["NULL", "None"],
+        ["''", "None"],
+    ]
 
 
 def test_values_stay_on_their_lines(cli: Cli, folder) -> None:

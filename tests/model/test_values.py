@@ -41,6 +41,10 @@ def test_values_are_written_as_sql_does():
     ("value", "shown"),
     [
         ("tea", "tea"),
+        ("", "''"),
+        ("NULL", "'NULL'"),
+        ("'NULL'", "''NULL''"),
+        ("None", "None"),
         ("it's\\", "it's\\"),
         ("it's\n\x1b[31m", r"'it\'s\n\x1b[31m'"),
         ("x" * 80, "x" * 80),
@@ -78,4 +82,4 @@ def test_a_conflict_tells_the_fields_that_differ():
     ours = {"k": NAN, "x": [NAN], "v": 1, "w": None}
     theirs = {"k": float("nan"), "x": [float("nan")], "v": 2, "w": "NULL"}
     record = ConflictRecord("d.t", "key", "update/update", ours, theirs, row={"k": NAN})
-    assert str(record) == "d.t, key k = NaN: theirs v = 2, w = NULL, ours v = 1, w = NULL (update/update)"
+    assert str(record) == "d.t, key k = NaN: theirs v = 2, w = 'NULL', ours v = 1, w = NULL (update/update)"

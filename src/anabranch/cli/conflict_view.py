@@ -105,7 +105,7 @@ def _value(row: Any, name: str) -> str:
 
 def _cell(value: Any) -> str:
     """As a query shows it, but on one line, and cut if it is long."""
-    return written(value) if isinstance(value, bytes) else one_line(str(cell(value)))
+    return written(value) if isinstance(value, (bytes, str)) else one_line(str(cell(value)))
 
 
 def called(theirs: str) -> str:

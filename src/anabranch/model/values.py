@@ -31,7 +31,8 @@ def named_values(row: Mapping[str, Any]) -> str:
 def written(value: Any) -> str:
     """A value as SQL writes it, on one line, and cut if it is long."""
     if isinstance(value, str):
-        return one_line(value)
+        # No NULL, but a text that reads like one; nor nothing.
+        return f"'{value}'" if value.strip("'") in ("", "NULL") else one_line(value)
     if isinstance(value, bytes):
         return f"X'{value[: _LONG // 2].hex().upper()}{'…' if len(value) > _LONG // 2 else ''}'"
     if isinstance(value, float):
