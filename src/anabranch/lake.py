@@ -161,8 +161,9 @@ class Lake:
     def rename_branch(self, name: str, new_name: str) -> None:
         self._session.catalog.rename_branch(name, new_name)
 
-    def branches(self) -> list[Branch]:
-        return self._session.catalog.branches()
+    def branches(self, *, dropped: bool = False) -> list[Branch]:
+        """Those that are there; and those that were dropped, if asked for."""
+        return self._session.catalog.branches(dropped=dropped)
 
     def create_tag(
         self, name: str, ref: str | None = None, version: int | None = None, *, if_not_exists: bool = False

@@ -472,6 +472,20 @@ def test_the_graph(apart: Cli) -> None:
     assert len(apart("log", "--graph", "-n", "1").lines) == 1
 
 
+def test_dropped_branches_keep_their_names_in_what_is_drawn(apart: Cli) -> None:
+    sql(apart, "CREATE TABLE d.new@dev (a INT)", "CREATE TAG kept FROM dev", "CREATE BRANCH child FROM dev")
+    apart("merge", "dev")
+    apart("branch", "-d", "dev")
+    graph = [line for line in apart("log", "--graph").lines if "CREATE TABLE d.new" in line]
+    assert "  6  dev (dropped)  20" in graph[0]
+    assert graph[0].endswith("(child, tag kept)")
+    assert "dev (dropped)" in apart("history", "d.new").lines[-1]
+    assert apart("tag").lines == ["kept  dev@6 (dropped)"]
+    assert "from dev (dropped)@6" in apart("branch").lines[-1]
+    assert apart("tag", "--json").json[0]["branch"] is None
+    assert {commit["branch"] for commit in apart("log", "--graph", "--json").json} == {"main", None}
+
+
 def test_branches_say_how_far_they_are(apart: Cli) -> None:
     assert apart("branch").lines[1].split() == ["dev", "version", "5", "from", "main@4", "1", "ahead,", "1", "behind"]
 

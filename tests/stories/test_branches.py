@@ -102,7 +102,7 @@ def test_a_dropped_parent_leaves_its_children_whole(any_lake):
     assert rows(child, "d.t") == [(2, 5)]
     with pytest.raises(NotFound, match="parent"):
         any_lake.on("parent")
-    assert {row[0]: row[2] for row in told(any_lake, "SHOW BRANCHES")}["child"] == "(dropped)"
+    assert {row[0]: row[2] for row in told(any_lake, "SHOW BRANCHES")}["child"] == "parent (dropped)"
 
 
 def test_a_name_is_free_again_and_means_another_branch(any_lake):

@@ -579,10 +579,10 @@ def test_commits_of_a_dropped_branch_are_not_those_of_its_name(people):
     told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "CREATE TAG kept FROM dev", "MERGE BRANCH dev")
     id = people.log("dev", limit=1)[0].id
     told(people, "DROP BRANCH dev", "CREATE BRANCH dev", "INSERT INTO d.t@dev VALUES (5, 'e', 5)")
-    expected = {"main", "(dropped)"}
+    expected = {"main", "dev (dropped)"}
     assert {row.branch for row in people.sql("SHOW LOG GRAPH") if row.id} == expected
-    assert [row.branch for row in people.sql("SHOW TAGS")] == ["(dropped)"]
-    assert [row.branch for row in people.sql("SHOW LOG IN kept LIMIT 1")] == ["(dropped)"]
+    assert [row.branch for row in people.sql("SHOW TAGS")] == ["dev (dropped)"]
+    assert [row.branch for row in people.sql("SHOW LOG IN kept LIMIT 1")] == ["dev (dropped)"]
     with pytest.raises(NotFound, match=f"It is a tag of '{id}'"):
         people.revert("kept")
 

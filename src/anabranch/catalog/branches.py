@@ -36,7 +36,8 @@ def _last(table: Table) -> ScalarSelect[Any]:
 
 
 _AS_IT_IS = _BY_ID.add_columns(_last(database_record).label("databases"), _last(table_record).label("tables"))
-_LIVE = select(*_FIELDS).where(~branch.c.dropped).order_by(branch.c.id)
+_ALL = select(*_FIELDS).order_by(branch.c.id)
+_LIVE = _ALL.where(~branch.c.dropped)
 _HEAD = select(branch.c.head).where(branch.c.id == bindparam("id"))
 _REF = (
     select(ref.c.name, ref.c.branch_id, ref.c.version, branch.c.head)
@@ -75,9 +76,9 @@ class Branches(LakeOptions):
         """A branch for the sake of its parent and fork, which never change: it is read once."""
         return self._memory.branches.get(branch_id) or self._origin(branch_id, self._db.rows)
 
-    def branches(self) -> list[Branch]:
-        """The live branches, oldest first."""
-        return [Branch(*row) for row in self._db.rows(_LIVE, {})]
+    def branches(self, *, dropped: bool = False) -> list[Branch]:
+        """The live branches, oldest first; and those that were dropped, if asked for."""
+        return [Branch(*row) for row in self._db.rows(_ALL if dropped else _LIVE, {})]
 
     def create_branch(self, name: str, at: Position) -> Branch:
         checked("branch", name)

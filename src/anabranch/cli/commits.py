@@ -21,7 +21,7 @@ def print_commits(
     lake: Lake, commits: Sequence[Commit], settings: Settings, *, long: bool, made_on: bool = False
 ) -> None:
     """`made_on`: name the branches where commits are of several, whose versions may be the same."""
-    branches = {branch.id: branch for branch in lake.branches()}
+    branches = {branch.id: branch for branch in lake.branches(dropped=True)}
     if settings.json:
         print_json([record(commit, branches) for commit in commits])
         return
@@ -31,10 +31,7 @@ def print_commits(
         return
     rows = [[str(c.version), f"{c.time:%Y-%m-%d %H:%M:%S}", c.author, c.operation, c.message] for c in commits]
     if made_on and len({commit.branch_id for commit in commits}) > 1:
-        rows = [
-            [*row[:1], _name(branches, c.branch_id) or "(dropped)", *row[1:]]
-            for row, c in zip(rows, commits, strict=True)
-        ]
+        rows = [[*row[:1], branches[c.branch_id].shown, *row[1:]] for row, c in zip(rows, commits, strict=True)]
     for commit, line in zip(commits, aligned(rows), strict=True):
         version = str(commit.version)
         print(styled(version, "yellow") + line.removeprefix(version) + _shown(commit, marks))
@@ -42,7 +39,7 @@ def print_commits(
 
 def print_graph(lake: Lake, lines: Sequence[GraphLine], settings: Settings) -> None:
     """The commits in the order of the drawing; JSON has their parents instead of lines."""
-    branches = {branch.id: branch for branch in lake.branches()}
+    branches = {branch.id: branch for branch in lake.branches(dropped=True)}
     if settings.json:
         print_json([record(line.commit, branches) for line in lines if line.commit])
         return
@@ -53,9 +50,8 @@ def print_graph(lake: Lake, lines: Sequence[GraphLine], settings: Settings) -> N
 
 
 def _columns(commit: Commit, branches: Mapping[int, Branch]) -> list[str]:
-    made_on = _name(branches, commit.branch_id) or "(dropped)"
     told = f"{commit.operation} {commit.message}".strip()
-    return [str(commit.version), made_on, f"{commit.time:%Y-%m-%d %H:%M:%S}", told]
+    return [str(commit.version), branches[commit.branch_id].shown, f"{commit.time:%Y-%m-%d %H:%M:%S}", told]
 
 
 def _shown(commit: Commit, marks: Marks) -> str:
@@ -95,13 +91,16 @@ def record(commit: Commit, branches: Mapping[int, Branch]) -> dict[str, Any]:
 
 
 def _name(branches: Mapping[int, Branch], branch_id: int) -> str | None:
-    return branches[branch_id].name if branch_id in branches else None
+    found = branches[branch_id]
+    return None if found.dropped else found.name
 
 
 def standing(lake: Lake, branches: Mapping[int, Branch]) -> Marks:
     """The branches and tags whose position is a commit, by the commit's own branch and version."""
     marks = defaultdict(list)
     for branch in branches.values():
+        if branch.dropped:
+            continue
         marks[_owner(branches, branch.id, branch.head)].append(branch.name)
     for tag in lake.tags():
         marks[_owner(branches, tag.branch_id, tag.version)].append(f"tag {tag.name}")
@@ -110,9 +109,7 @@ def standing(lake: Lake, branches: Mapping[int, Branch]) -> Marks:
 
 def _owner(branches: Mapping[int, Branch], branch_id: int, version: int) -> tuple[int, int]:
     """Up to its fork, a branch's history is its parent's."""
-    while branch_id in branches:
-        branch = branches[branch_id]
-        if branch.parent_id is None or version > branch.fork:
-            break
-        branch_id = branch.parent_id
-    return branch_id, version
+    branch = branches[branch_id]
+    while branch.parent_id is not None and version <= branch.fork:
+        branch = branches[branch.parent_id]
+    return branch.id, version

@@ -37,10 +37,13 @@ def run(settings: Settings, args: argparse.Namespace) -> None:
 
 
 def _list(lake: Lake, settings: Settings) -> None:
-    names = {branch.id: branch.name for branch in lake.branches()}
-    tags = [(tag.name, names.get(tag.branch_id), tag.version) for tag in lake.tags()]
+    branches = {branch.id: branch for branch in lake.branches(dropped=True)}
+    tags = [(tag.name, branches[tag.branch_id], tag.version) for tag in lake.tags()]
     if settings.json:
-        print_json([{"tag": name, "branch": branch, "version": version} for name, branch, version in tags])
+        named = [(name, None if branch.dropped else branch.name, version) for name, branch, version in tags]
+        print_json([{"tag": name, "branch": branch, "version": version} for name, branch, version in named])
         return
-    for line in aligned([[name, f"{branch or '(dropped)'}@{version}"] for name, branch, version in tags]):
+    for line in aligned(
+        [[name, f"{branch.name}@{version}{' (dropped)' * branch.dropped}"] for name, branch, version in tags]
+    ):
         print(line)

@@ -16,15 +16,15 @@ COLUMNS = ("branch", "current", "parent", "fork", "head", "ahead", "behind", "by
 
 def branch_table(session: Session, chosen: Callable[[Iterable[str]], Iterable[str]] = list) -> Result:
     """`ahead` and `behind` count commits against the parent's head; `bytes_pinned`: parts that only it placed."""
-    branches = session.catalog.branches()
-    names = {branch.id: branch.name for branch in branches}
-    kept = set(chosen(names.values()))
+    every = {branch.id: branch for branch in session.catalog.branches(dropped=True)}
+    branches = [branch for branch in every.values() if not branch.dropped]
+    kept = set(chosen(branch.name for branch in branches))
     apart = Apart(session, branches)
     pinned = session.catalog.bytes_placed()
     rows: list[list[Any]] = []
     for branch in sorted(branches, key=lambda branch: branch.id):
         if branch.name in kept:
-            parent = None if branch.parent_id is None else names.get(branch.parent_id, "(dropped)")
+            parent = None if branch.parent_id is None else every[branch.parent_id].shown
             fork = None if branch.parent_id is None else branch.fork
             current = "*" if branch.id == session.branch_id else ""
             created = datetime.fromtimestamp(branch.created_us / 1_000_000, tz=timezone.utc)

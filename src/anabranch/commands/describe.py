@@ -174,9 +174,7 @@ def _logged(session: Session, commit: Commit) -> list[Any]:
 
 
 def _branch(session: Session, branch_id: int) -> str:
-    """Its name; a dropped one has none, and another branch may have it by now."""
-    found = session.catalog.branch_by_id(branch_id)
-    return "(dropped)" if found.dropped else found.name
+    return session.catalog.branch_by_id(branch_id).shown
 
 
 def _time(micros: int) -> Any:

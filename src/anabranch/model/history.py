@@ -24,6 +24,11 @@ class Branch:
     created_us: int
     dropped: bool = False
 
+    @property
+    def shown(self) -> str:
+        """Its name; that of a dropped one may be another's by now."""
+        return f"{self.name} (dropped)" if self.dropped else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Tag:
