@@ -61,3 +61,4 @@ def test_a_table_in_a_pipe_is_as_wide_as_it_is_and_shows_values_as_they_are(caps
 def test_aligned() -> None:
     assert aligned([["a", "bb", ""], ["cc", "d", "e"]]) == ["a   bb", "cc  d   e"]
     assert aligned([]) == []
+    assert aligned([["日本", "a"], ["abc", "b"], ["é", "c"]]) == ["日本  a", "abc   b", "é     c"]
