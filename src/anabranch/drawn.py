@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from anabranch.model.values import escaped, written
+from anabranch.texts import escaped, written
 
 
 def shown(value: Any) -> str:

@@ -6,7 +6,8 @@ import pytest
 
 from anabranch.errors import Conflicts
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.values import named_values, same_value, words, written
+from anabranch.model.values import same_value
+from anabranch.texts import named_values, words, written
 
 NAN = math.nan
 

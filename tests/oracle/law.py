@@ -643,7 +643,7 @@ class TableMerge:
         elif self.detect == "cell" and both_updated and chosen is None:
             table.rows[origin] = change.combined(table, write)
         elif both_updated:
-            table.rows[origin] = change.theirs.against(change.ours_since)
+            table.rows[origin] = self.taken(change).against(change.ours_since)
         elif change.theirs_record is None:  # theirs went back to before it was inserted
             table.rows.pop(origin, None)
             if not change.ours_is_base:
@@ -651,7 +651,18 @@ class TableMerge:
         elif change.theirs is None and change.ours is not None:  # its current version is dead
             table.rows[origin] = change.ours.killed(self.as_ours(change.theirs_record.write))
         else:
-            table.rows[origin] = change.theirs_record
+            table.rows[origin] = self.taken(change)
+
+    def taken(self, change: "Change") -> Row:
+        """Theirs' row. A CHERRY PICK brings only the versions that its commit made: those before were not had."""
+        row, base = change.theirs_record, change.base
+        if self.how.predicates or self.how.backwards or not base or not change.ours_record:
+            return row
+        made = [version for version in row.versions if version.version not in base.had]
+        found = change.ours_record
+        for version in reversed(made):
+            found = replace(version, before=found)
+        return found if made else row
 
     def as_ours(self, write: Write) -> Write:
         """Going back to what an overwrite had taken deletes, unless ours has had that overwrite itself."""

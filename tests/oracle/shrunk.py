@@ -779,6 +779,15 @@ SHRUNK = {
         " USE BRANCH a; DELETE FROM d.t WHERE k = 2; USE BRANCH x; MERGE BRANCH a WITH (detect = 'row'); USE BRANCH "
         "main; CHERRY PICK x@5; USE BRANCH x; MERGE BRANCH main WITH (detect = 'file')"
     ),
+    "a CHERRY PICK brings the versions that its commit made, and no older ones": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; USE BRANCH x; MERGE INTO "
+        "d.t AS t USING (VALUES (1, 1)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN NOT MATCHED "
+        "THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH main; MERGE BRANCH x WITH (detect = 'file'); USE BRANCH x; "
+        "MERGE INTO d.t AS t USING (VALUES (1, 0)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a WHEN "
+        "NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH a; CHERRY PICK x@5; USE BRANCH main; MERGE "
+        "BRANCH a WITH (detect = 'row')"
+    ),
 }
 
 # Of a keyed table that is there already.

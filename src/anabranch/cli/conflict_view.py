@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output import aligned, cell, plain, styled
 from anabranch.errors import Conflicts
-from anabranch.model.values import one_line, same_value, words, written
+from anabranch.model.values import same_value
 from anabranch.model.words import counted
+from anabranch.texts import one_line, words, written
 
 if TYPE_CHECKING:
     from anabranch.model.conflict import ConflictRecord

@@ -27,9 +27,9 @@ from anabranch.model.part import Part, bounds_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.model.types import Struct
-from anabranch.model.values import named_values
 from anabranch.model.words import counted
 from anabranch.storage.row_ids import row_ids, united
+from anabranch.texts import named_values
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger

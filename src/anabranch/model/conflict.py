@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from anabranch.model.values import brief, named_values, same_value, words
+from anabranch.model.values import same_value
+from anabranch.texts import brief, named_values, words
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,17 +1,9 @@
-"""Values of rows as Python has them: when two are the same, and how a person reads them."""
+"""Values of rows as Python has them: when two are the same."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
-
-_LONG = 80
-"""So much of a value tells a person which it is."""
-_LONG_WORDS = 400
-"""Words may name conditions of statements."""
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-"""Line breaks and other characters that would take a text out of its place, or that a terminal obeys."""
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -21,55 +13,3 @@ def same_value(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(same_value, one, other))
     return bool(one == other) or (one != one and other != other)
-
-
-def named_values(row: Mapping[str, Any]) -> str:
-    """`id = 1, name = tea, price = NULL`."""
-    return ", ".join(f"{name} = {written(value)}" for name, value in row.items())
-
-
-def written(value: Any) -> str:
-    """A value as SQL writes it, on one line, and cut if it is long."""
-    if isinstance(value, str):
-        # No NULL, but a text that reads like one; nor nothing.
-        return f"'{value}'" if value.strip("'") in ("", "NULL") else one_line(value)
-    if isinstance(value, bytes):
-        return f"X'{value[: _LONG // 2].hex().upper()}{'…' if len(value) > _LONG // 2 else ''}'"
-    if isinstance(value, float):
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
-    if value is None or isinstance(value, bool):
-        return {None: "NULL", True: "true", False: "false"}[value]
-    return cut(escaped(str(value)))
-
-
-def one_line(text: str) -> str:
-    """Text with line breaks or the like as SQL writes it, in quotes; and cut if it is long."""
-    short = cut(text)
-    if not _CONTROLS.search(short):
-        return short
-    return "'" + escaped(short.replace("\\", "\\\\").replace("'", "\\'")) + "'"
-
-
-def escaped(text: str, *, but: str = "") -> str:
-    """Without control characters, but those that are allowed: `\\n`, `\\x1b`."""
-    return _CONTROLS.sub(lambda found: found[0] if found[0] in but else _code(found[0]), text)
-
-
-def _code(character: str) -> str:
-    return character.encode("unicode_escape").decode()
-
-
-def words(text: str) -> str:
-    """What is said of a row or column instead of values, on one line."""
-    return escaped(cut(text, _LONG_WORDS))
-
-
-def cut(text: str, long: int = _LONG) -> str:
-    return text if len(text) <= long else f"{text[: long - 1]}…"
-
-
-def brief(row: Any) -> str:
-    """`repr`, in which long values of a row are cut."""
-    if isinstance(row, Mapping):
-        return f"{{{', '.join(f'{name!r}: {cut(repr(value))}' for name, value in row.items())}}}"
-    return cut(repr(row), _LONG_WORDS)
