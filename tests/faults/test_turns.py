@@ -2,15 +2,19 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
+from sqlalchemy import make_url
 
 import anabranch
 from anabranch.lake import Lake
 from tests.faults.conftest import in_a_child
+from tests.faults.test_races import let_in
 from tests.stories.telling import one, rows, told
 
 SOON, LATE = 0.3, 30
@@ -129,3 +133,75 @@ def test_a_child_does_not_give_back_the_turn_of_its_parent(lake: Lake, second: L
         assert not done.wait(SOON)
     thread.join()
     assert one(lake, "d.one") == []
+
+
+# --- connections that are lost ---------------------------------------------------------------------------------------
+
+
+def end_sessions(url: str, holding: str = "") -> int:
+    """Ends the sessions of a database's users, or of those who hold a kind of lock, and waits until they are gone."""
+    theirs = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    theirs += f" AND pid IN (SELECT pid FROM pg_locks WHERE locktype = '{holding}')" if holding else ""
+    at = make_url(url)
+    with psycopg.connect(host=at.query["host"], user=at.username, dbname=at.database, autocommit=True) as connection:
+        ended = connection.execute(f"SELECT pg_terminate_backend(pid) {theirs}").fetchall()
+        while connection.execute(f"SELECT pid {theirs}").fetchall():
+            time.sleep(0.001)
+    return len(ended)
+
+
+@pytest.fixture
+def far(fresh_postgres_url: str, tmp_path: Path) -> Iterator[Lake]:
+    with anabranch.connect(tmp_path / "far", catalog=fresh_postgres_url, durability="process") as lake:
+        told(lake, "CREATE DATABASE d", "CREATE TABLE d.t (k INT, a INT)", "INSERT INTO d.t VALUES (1, 0)")
+        told(lake, "CREATE TABLE d.k (k INT, a INT, PRIMARY KEY (k))", "INSERT INTO d.k VALUES (1, 0)")
+        yield lake
+
+
+KILLING = [
+    "UPDATE d.t SET a = a + 1",
+    "DELETE FROM d.t",
+    "MERGE INTO d.t USING (VALUES (1)) AS s(k) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = a + 1",
+    "INSERT INTO d.k VALUES (2, 2)",
+    "UPDATE d.k SET a = a + 1",
+]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("statement", KILLING)
+def test_a_turn_that_is_lost_before_the_commit_fails_nothing(
+    far: Lake, fresh_postgres_url: str, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    before, ended = far.version, []
+    let_in(monkeypatch, far, lambda: ended.append(end_sessions(fresh_postgres_url, "advisory")))
+    told(far, statement)
+    assert (far.version, ended) == (before + 1, [1])
+    told(far, statement)  # on other connections
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("statement", [*KILLING, "INSERT INTO d.t VALUES (2, 2)", "MERGE BRANCH dev"])
+def test_statements_outlive_the_loss_of_all_connections(
+    far: Lake,
+    fresh_postgres_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    statement: str,
+) -> None:
+    told(far, "CREATE BRANCH dev", "INSERT INTO d.t@dev VALUES (3, 3)", "UPDATE d.t SET a = 1")
+    before = far.version
+    let_in(monkeypatch, far, lambda: end_sessions(fresh_postgres_url))
+    assert end_sessions(fresh_postgres_url) > 0
+    told(far, statement)
+    assert far.version == before + 1
+    assert caplog.text == ""  # the driver's own words about it would go to the screen
+
+
+@pytest.mark.postgres
+def test_a_turn_that_is_lost_is_not_alone_any_more(far: Lake, fresh_postgres_url: str) -> None:
+    """And the next one does not wait for it."""
+    catalog, table_id = far._session.catalog, far.table("d.t").id
+    with catalog.turn(table_id, alone=True):
+        assert end_sessions(fresh_postgres_url, "advisory") == 1
+        told(far.on("main"), "UPDATE d.t SET a = 5")
+    assert rows(far, "d.t") == [(1, 5)]

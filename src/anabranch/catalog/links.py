@@ -92,11 +92,18 @@ class Link:
 
     @contextmanager
     def _pipelined(self, *, last: bool) -> Iterator[None]:
+        pipeline = self._driver.pipeline()
         try:
-            with self._driver.pipeline():
+            pipeline.__enter__()
+            try:
                 yield
                 if last:
                     self._driver.execute("COMMIT")
+            except BaseException:
+                with suppress(Exception):
+                    pipeline.__exit__(None, None, None)  # told of the error, it would log what ending it raises
+                raise
+            pipeline.__exit__(None, None, None)
         except BaseException as error:
             self.note(error, "pipeline")
             raise

@@ -4,6 +4,9 @@ Statements that kill rows hold a table's lock together, so they run side by side
 alone, and then nobody's commit can spoil its own. A newcomer passes the gate first, which one who waits to be alone
 keeps shut: otherwise newcomers, who may share, would be let in before him for ever. Appends take no turn; upserts of
 keyed tables take one for their commit.
+
+Turns are for fairness: what may be committed beside what is decided while the head is locked. So on PostgreSQL, where a
+lock is lost with the session that holds it, a statement goes on without it, at worst to be run again.
 """
 
 from __future__ import annotations
@@ -12,11 +15,14 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import BigInteger, bindparam, func, select
+from sqlalchemy.exc import DBAPIError
 
+from anabranch.catalog.links import Link
 from anabranch.catalog.rewrites import Rewrites
 
 try:
@@ -39,17 +45,21 @@ class Turns(Rewrites):
     @contextmanager
     def turn(self, table_id: str, *, alone: bool) -> Iterator[None]:
         """Holds the right to change a table's rows: with others, or alone."""
+        with self._db.retrying(partial(self._taken, table_id, alone=alone)):
+            yield
+
+    def _taken(self, table_id: str, *, alone: bool, may_be_done: bool) -> ExitStack:
+        """The locks, to be given back. If they `may_be_done`, they were lost with the session that took them."""
         with ExitStack() as stack:
             lock = self._locks(stack)
             if alone:
                 lock(f"{table_id}.gate", True)
                 lock(f"{table_id}.turn", True)
-                yield
-                return
-            with ExitStack() as passing:
-                self._locks(passing)(f"{table_id}.gate", False)
-                lock(f"{table_id}.turn", False)
-            yield
+            else:
+                with ExitStack() as passing:
+                    self._locks(passing)(f"{table_id}.gate", False)
+                    lock(f"{table_id}.turn", False)
+            return stack.pop_all()
 
     def _locks(self, stack: ExitStack) -> Any:
         database = self._db
@@ -60,11 +70,19 @@ class Turns(Rewrites):
 
         def lock(name: str, alone: bool) -> None:
             key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
-            take, give_back = _ADVISORY[alone]
-            link.rows(take, {"key": key})
-            stack.callback(lambda: link.rows(give_back, {"key": key}))
+            link.rows(_ADVISORY[alone][0], {"key": key})
+            stack.callback(_give_back, link, key, alone=alone)
 
         return lock
+
+
+def _give_back(link: Link, key: int, *, alone: bool) -> None:
+    """What the statement did is done, so this cannot fail: a session that ends gives back all of its locks."""
+    if not link.lost:
+        try:
+            link.rows(_ADVISORY[alone][1], {"key": key})
+        except DBAPIError:
+            link.lost = True  # and so it is closed, if it was not
 
 
 @contextmanager
