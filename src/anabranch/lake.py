@@ -183,6 +183,8 @@ class Lake:
 
     def log(self, ref: str | int | None = None, limit: int | None = None) -> list[Commit]:
         """Commits, newest first."""
+        if limit is not None and type(limit) is not int:
+            raise Refused(f"{limit!r} is no limit: write how many commits are wanted.")
         return self._session.catalog.log(self._session.resolve(ref), limit)
 
     def graph(self, ref: str | int | None = None, limit: int | None = None) -> list[GraphLine]:

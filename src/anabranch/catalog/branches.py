@@ -66,6 +66,8 @@ class Branches(LakeOptions):
     # --- branches
 
     def branch(self, name: str) -> Branch:
+        if not isinstance(name, str):
+            raise Refused(f"{name!r} names no branch: write its name.")
         return self._branch_row(self._named("branch", name).branch_id)
 
     def branch_by_id(self, branch_id: int) -> Branch:
@@ -165,6 +167,8 @@ class Branches(LakeOptions):
     def check(self, position: Position) -> None:
         """Refuses a version that the branch does not have."""
         version = position.version
+        if type(version) is not int:
+            raise Refused(f"{version!r} is no version: write its number.")
         if 0 <= version <= self._memory.heads.get(position.branch_id, -1):
             return  # heads never go back
         head = self.head(position.branch_id)
