@@ -4,11 +4,15 @@ import multiprocessing
 import os
 import shutil
 import signal
+import threading
+import time
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 import anabranch
+from anabranch.commands import merge_branch
 from anabranch.errors import AnabranchError, CommitConflict, MergeConflict, NotFound, Refused
 from tests.faults.conftest import files
 from tests.faults.test_races import let_in
@@ -50,6 +54,107 @@ def test_a_merge_is_planned_again_on_the_new_head(apart, second, folder, monkeyp
     written = 2 if meanwhile.startswith("INSERT") else 1
     assert len(files(folder)) == before + written  # the first attempt's part is gone
     assert apart.log(limit=1)[0].operation == "MERGE BRANCH"
+
+
+@pytest.fixture
+def plans(monkeypatch) -> list:
+    """Whose merges were planned."""
+    plan_merge, made = merge_branch.plan_merge, []
+
+    def noted(session, *rest):
+        made.append(session.shared)
+        return plan_merge(session, *rest)
+
+    monkeypatch.setattr(merge_branch, "plan_merge", noted)
+    return made
+
+
+MERGE, PICK, REVERT = "MERGE BRANCH dev WITH (detect = 'row')", "CHERRY PICK dev", "REVERT"
+OTHERS = [
+    # what theirs did, how it comes, what is committed to ours meanwhile, and how often the merge is planned
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "INSERT INTO d.p VALUES (7, 'a')", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "UPDATE d.p SET v = 3", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "INSERT OVERWRITE d.p VALUES (7, 'a')", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "ALTER TABLE d.p ADD COLUMN c INT", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "CREATE TABLE d.new (a INT)", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "DROP TABLE d.p", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "CREATE DATABASE more", 2),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "ALTER DATABASE d SET DBPROPERTIES (a = 'b')", 2),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "INSERT INTO d.one VALUES (2)", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "DELETE FROM d.one", 2),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "INSERT OVERWRITE d.one VALUES (2)", 2),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "ALTER TABLE d.one RENAME TO d.two", 2),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "ALTER TABLE d.one ADD COLUMN c INT DEFAULT 4", 2),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, PICK, 2),
+    ("INSERT INTO d.one@dev VALUES (1)", MERGE, "MERGE BRANCH side", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", PICK, "INSERT INTO d.one VALUES (2)", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", PICK, "INSERT INTO d.p VALUES (7, 'a')", 1),
+    ("INSERT INTO d.one@dev VALUES (1)", PICK, "DELETE FROM d.one", 2),
+    ("UPDATE d.t@dev SET small = 5 WHERE id = 1", MERGE, "INSERT INTO d.t (id) VALUES (3)", 2),
+    ("DELETE FROM d.t@dev WHERE id = 1", MERGE, "INSERT INTO d.t (id) VALUES (3)", 2),
+    ("INSERT OVERWRITE d.p@dev VALUES (5, 'b')", MERGE, "INSERT INTO d.p VALUES (7, 'a')", 2),
+    ("INSERT INTO d.keyed@dev VALUES (1, 5)", MERGE, "INSERT INTO d.keyed VALUES (2, 3)", 2),
+    ("INSERT INTO d.keyed@dev VALUES (1, 5)", MERGE, "INSERT INTO d.p VALUES (7, 'a')", 1),
+    ("ALTER TABLE d.one@dev RENAME TO d.two", MERGE, "INSERT INTO d.p VALUES (7, 'a')", 1),
+    ("ALTER TABLE d.one@dev RENAME TO d.two", MERGE, "CREATE TABLE d.three (a INT)", 2),
+    ("CREATE TABLE d.two@dev (a INT)", MERGE, "DROP TABLE d.p", 2),
+    ("CREATE DATABASE more", MERGE, "INSERT INTO d.p VALUES (7, 'a')", 1),
+    ("DROP DATABASE other", MERGE, "CREATE TABLE d.three (a INT)", 2),
+    ("INSERT INTO d.one VALUES (1)", REVERT, "INSERT INTO d.p VALUES (7, 'a')", 1),
+    ("INSERT INTO d.one VALUES (1)", REVERT, "INSERT INTO d.one VALUES (2)", 2),
+    ("UPDATE d.t SET small = 5", REVERT, "INSERT INTO d.t (id) VALUES (3)", 2),
+]
+
+
+@pytest.mark.parametrize(("done", "how", "meanwhile", "planned"), OTHERS, ids=[" | ".join(c[:3]) for c in OTHERS])
+def test_a_plan_holds_where_nothing_came_in_its_way(
+    lake, folder, tmp_path, monkeypatch, plans, done, how, meanwhile, planned
+):
+    """And what comes of it is what comes of one after the other."""
+    told(lake, "CREATE TABLE d.keyed (id INT, v INT, PRIMARY KEY (id))", "INSERT INTO d.one VALUES (0)")
+    told(lake, "MERGE BRANCH main TO dev", "CREATE BRANCH side", "INSERT INTO d.t@side (id) VALUES (6)")
+    (lake if "@dev" in done or how == REVERT else lake.on("dev")).sql(done)
+    how, meanwhile = (text.replace(PICK, f"{PICK}@{lake.on('dev').version}") for text in (how, meanwhile))
+    statement = f"REVERT {lake.version}" if how == REVERT else how
+    lake.close()
+    ends = []
+    for order in ("meanwhile", "before"):
+        path = Path(shutil.copytree(folder, tmp_path / order))
+        with anabranch.connect(path, create=False) as first, anabranch.connect(path, create=False) as second:
+            if order == "before":
+                second.sql(meanwhile)
+            else:
+                let_in(monkeypatch, first, lambda second=second: second.sql(meanwhile))
+            first.sql(statement)
+            if order == "meanwhile":
+                assert plans.count(first._session.shared) == planned
+            ends.append(end_of(first))
+    assert ends[0] == ends[1]
+
+
+def end_of(lake) -> tuple:
+    """What a lake shows, and what its last commit did."""
+    last, head = lake.log(limit=1)[0], lake._session.head()
+    done = [(c.kind, c.operation) for _, c in lake._session.catalog.changes(head, head.version - 1)]
+    shown = {name: (labels(lake, name), rows(lake, name)) for name in lake.tables()}
+    return shown, lake.databases(), head, last.operation, last.merged, done
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("UPDATE d.t SET small = 5 WHERE id = 1", "UPDATE d.t SET small = 6 WHERE id = 1"),
+        ("DROP DATABASE other", "ALTER DATABASE other SET DBPROPERTIES (a = 'b')"),  # settled by a commit of no change
+    ],
+)
+def test_what_another_merge_settled_meanwhile_is_not_brought_again(lake, second, monkeypatch, ours, theirs):
+    told(lake, ours)
+    lake.on("dev").sql(theirs)
+    before = lake.version, lake.databases(), rows(lake, "d.t")
+    let_in(monkeypatch, lake, lambda: second.sql("MERGE BRANCH dev RESOLVE USING OURS WITH (detect = 'row')"))
+    merged = lake.merge("dev", detect="row", resolve="theirs")
+    assert (merged.commit, merged.up_to_date) == (None, True)
+    assert (lake.version - 1, lake.databases(), rows(lake, "d.t")) == before
 
 
 def test_rows_that_come_meanwhile_are_met(apart, second, monkeypatch):
@@ -114,30 +219,60 @@ def test_theirs_is_dropped_while_it_is_merged(apart, second, monkeypatch):
         told(apart, CELL)
 
 
-def test_the_target_is_dropped_while_it_is_merged_into(apart, second, monkeypatch):
+def test_the_target_is_dropped_while_it_is_merged_into(apart, second, monkeypatch, plans):
     other = apart.create_branch("other")
     let_in(monkeypatch, other, lambda: second.drop_branch("other"))
+    with pytest.raises(CommitConflict, match="'other' was dropped meanwhile"):
+        other.merge("dev", detect="cell")
+    assert len(plans) == 1
     with pytest.raises(Refused, match="dropped"):
         other.sql(CELL)
     with pytest.raises(NotFound):
         apart.merge("dev", into="other")
 
 
-def test_a_target_that_never_rests(apart, second, folder, monkeypatch):
+def test_a_target_that_never_rests(apart, second, folder, monkeypatch, plans):
+    """Where its head cannot be held."""
     catalog = apart._session.catalog
     commit = catalog.commit
 
     def late(request, *rest):
-        second.sql("INSERT INTO d.one VALUES (5)")
+        told(second, "UPDATE d.t SET small = 3 WHERE id = 2")
         return commit(request, *rest)
 
-    before = len(files(folder))
+    before, start = len(files(folder)), second.version
     monkeypatch.setattr(catalog, "commit", late)
-    with pytest.raises(CommitConflict, match="kept moving"):
+    monkeypatch.setattr(catalog, "holding", lambda branch_id: nullcontext())
+    with pytest.raises(CommitConflict, match=r"'main' kept moving during MERGE BRANCH: table d\.t: update") as caught:
         told(apart, CELL)
-    inserted = len(one(second, "d.one"))
-    assert len(files(folder)) == before + inserted
+    (conflict,) = caught.value.conflicts
+    assert (conflict.object, conflict.kind, conflict.theirs) == ("table d.t", "table", "MERGE BRANCH")
+    assert conflict.ours == f"update in version {second.version}"
+    assert len(plans) == second.version - start
+    assert len(files(folder)) == before + len(plans)  # those of the updates alone
     assert second.tables() == ["d.one", "d.p", "d.t"]
+
+
+def test_the_last_try_is_in_nobodys_way_who_waits_for_it(apart, second, monkeypatch):
+    """A thread of the same lake reserves slots for all, and waits for the head's holder."""
+    catalog, shared = apart._session.catalog, apart._session.shared
+    holding, waiting = catalog.holding, []
+
+    @contextmanager
+    def while_reserving(branch_id):
+        with holding(branch_id):
+            waiting.append(threading.Thread(target=apart._session.next_slot, args=(apart.table("d.t").id,)))
+            shared.slots.clear()
+            waiting[0].start()
+            while not shared.slots_lock.locked():
+                time.sleep(0.001)
+            yield
+
+    monkeypatch.setattr(merge_branch, "_TRIES", 1)
+    monkeypatch.setattr(catalog, "holding", while_reserving)
+    told(apart, CELL)
+    waiting[0].join()
+    merged(apart)
 
 
 # --- the process is killed --------------------------------------------------------------------------------------------

@@ -5,13 +5,16 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from sqlalchemy import make_url
 
 import anabranch
+from anabranch.commands import merge_branch
 from anabranch.lake import Lake
 from tests.faults.conftest import in_a_child
 from tests.faults.test_races import let_in
@@ -87,6 +90,36 @@ def test_two_who_want_the_same_tables_take_them_in_one_order(busy: Lake) -> None
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(40), timeout=LATE))
     assert most == [1] * 40
+
+
+def test_a_merge_that_others_keep_beating_has_the_head_to_itself_at_last(
+    address: dict, busy: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Appends take no turn: they wait for the head."""
+    told(busy, "CREATE BRANCH dev", "UPDATE d.t@dev SET a = 7 WHERE k = 1")
+    catalog, append = busy._session.catalog, "INSERT INTO d.t VALUES (2, 2)"
+    commit, tries, done = catalog.commit, [], threading.Event()
+
+    def late(request: Any, *rest: Any) -> Any:
+        tries.append(request.base.version)
+        if len(tries) < merge_branch._TRIES:
+            told(second, append)
+        else:
+            waiting.start()
+            assert not done.wait(SOON)
+        return commit(request, *rest)
+
+    monkeypatch.setattr(catalog, "commit", late)
+    with anabranch.connect(**address) as second:
+        waiting = threading.Thread(target=lambda: (told(second, append), done.set()))
+        told(busy, "MERGE BRANCH dev WITH (detect = 'row')")
+        assert done.wait(LATE)
+        waiting.join()
+    assert len(tries) == merge_branch._TRIES
+    assert rows(busy, "d.t") == [(1, 7)] + [(2, 2)] * len(tries)
+    assert [commit.operation for commit in busy.log(limit=2)] == ["INSERT", "MERGE BRANCH"]
+    monkeypatch.undo()
+    told(busy, "UPDATE d.t SET a = 9", append)  # nothing is held any more
 
 
 @needs_forks
@@ -205,3 +238,24 @@ def test_a_turn_that_is_lost_is_not_alone_any_more(far: Lake, fresh_postgres_url
         assert end_sessions(fresh_postgres_url, "advisory") == 1
         told(far.on("main"), "UPDATE d.t SET a = 5")
     assert rows(far, "d.t") == [(1, 5)]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_head_that_is_held_no_more_is_committed_to_as_any_other(
+    far: Lake, fresh_postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: bool
+) -> None:
+    told(far, "CREATE BRANCH dev", "UPDATE d.t@dev SET a = 7 WHERE k = 1")
+
+    def lose() -> None:
+        end_sessions(fresh_postgres_url)
+        if moves:
+            with anabranch.connect(tmp_path / "far", catalog=fresh_postgres_url) as second:
+                told(second, "INSERT INTO d.t VALUES (2, 2)")
+
+    let_in(monkeypatch, far, lose)
+    monkeypatch.setattr(merge_branch, "_TRIES", 1)
+    with pytest.raises(anabranch.CommitConflict) if moves else nullcontext():
+        far.merge("dev", detect="row")
+    assert rows(far, "d.t") == ([(1, 0), (2, 2)] if moves else [(1, 7)])
+    told(far, "UPDATE d.t SET a = 3")

@@ -12,7 +12,8 @@ Any exception on the way rolls all of it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from sqlalchemy import bindparam, select
@@ -64,6 +65,12 @@ class Commits(Turns, Reservations):
             self._advance_states(head, after, request.deltas)
             self._memory.schemas.update({(table, schema.id): schema for table, schema in request.schemas})
         return made
+
+    @contextmanager
+    def holding(self, branch_id: int) -> Iterator[None]:
+        """The branch's head stays where it is, but for the next commit of this thread: those of others wait."""
+        with self._db.holding(_LOCK_HEAD, {"branch": branch_id}):
+            yield
 
     def _commit(
         self, request: CommitRequest, rows: Rows, admit: Admit, *, may_be_done: bool

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -70,6 +70,7 @@ class Database:
         if not self.is_sqlite and self._url.get_backend_name() != "postgresql":
             raise CatalogUnreachable(self.url, "a catalog lives in SQLite or PostgreSQL (postgresql+psycopg://...)")
         self._lock: _FileLock | None = None
+        self._held = threading.local()
         self._syncs = self.is_sqlite and durability == "disk" and _CAN_SYNC
         try:
             if self.is_sqlite:
@@ -108,11 +109,13 @@ class Database:
     @contextmanager
     def writing(self, *, relaxed: bool = False) -> Iterator[Link]:
         """One transaction: all of it, or nothing if the block raises. `relaxed`: durable with the next commit."""
+        held: Link | None = None if relaxed else self._held.__dict__.pop("link", None)
         try:
             with self._lock or nullcontext():
-                link = self._links.take()
+                link = self._links.take() if held is None or held.lost else held
                 try:
-                    link.begin()
+                    if link is not held:
+                        link.begin()
                     try:
                         yield link
                         link.commit()
@@ -120,11 +123,31 @@ class Database:
                         link.rollback()
                         raise
                 finally:
-                    self._links.give_back(link)
+                    if link is not held or link.lost:
+                        self._links.give_back(link)
             if not relaxed:
                 self._settle()
         except (SQLAlchemyError, UnicodeError) as error:
             raise self._mapped(error) from error
+
+    @contextmanager
+    def holding(self, statement: Executable, values: Mapping[str, Any]) -> Iterator[None]:
+        """Nobody else writes what the statement locks: they wait. What this thread writes is not in its own way: on
+        SQLite it has the queue to itself, on PostgreSQL its first write that is not relaxed ends the transaction."""
+        if self._lock is not None:
+            with self._lock.held():
+                yield
+            return
+        with self.errors(), self._links.one() as link:
+            link.begin()
+            try:
+                link.rows(statement, values)
+                self._held.link = link
+                yield
+            finally:
+                self._held.__dict__.pop("link", None)
+                with suppress(DBAPIError):
+                    link.rollback()  # if nothing was written
 
     def _settle(self) -> None:
         """Waits until SQLite's log is on the disk, with all that was committed before now.
@@ -258,9 +281,23 @@ class _FileLock:
         self._mutex = threading.Lock()
         self._owner: int | None = None
         self._file: int | None = None
+        self._lends = self._lent = False
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """For any number of writes of this thread, one after another."""
+        with self:
+            self._lends = True
+            try:
+                yield
+            finally:
+                self._lends = False
 
     def __enter__(self) -> None:
         if self._owner == threading.get_ident():
+            if self._lends and not self._lent:
+                self._lent = True
+                return
             raise CatalogError("a write inside a commit would wait for itself: reserve and write before the commit.")
         self._mutex.acquire()
         try:
@@ -276,6 +313,9 @@ class _FileLock:
         self._owner = threading.get_ident()
 
     def __exit__(self, *_: object) -> None:
+        if self._lent:
+            self._lent = False
+            return
         self._owner = None
         if fcntl is not None and self._file is not None:
             fcntl.flock(self._file, fcntl.LOCK_UN)

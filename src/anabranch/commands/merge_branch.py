@@ -2,12 +2,15 @@
 
 1. The base: the best common ancestors in the commit graph (a pick or revert says what it is).
 2. The objects that theirs touched since then, each merged three ways; all conflicts are gathered.
-3. If there are none, one commit with all objects and both parents. If the head moved meanwhile: again from 1.
+3. If there are none, one commit with all objects and both parents. If the head moved meanwhile in a way that asks for
+   another plan (commands/merge_ground.py): again from 1, the last time with the head held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +24,7 @@ from anabranch.branching.row_merge import Replay
 from anabranch.branching.way_out import way_out
 from anabranch.commands.absent import told_of_absent
 from anabranch.commands.keyed_merge import place_decided
+from anabranch.commands.merge_ground import Ground
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
 from anabranch.commands.overwrites import undone_by_revert
@@ -38,7 +42,9 @@ from anabranch.model.records import ROW_CLASSES, Change, CommitRequest, Database
 from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 
-_TRIES = 10
+_TRIES = 5
+"""How often a merge is planned at most; for the last time, others wait with their commits."""
+_PAUSE = 0.02
 _KEPT = "kept ours"
 """What a merge did to an object in which theirs changed something, and nothing came of it."""
 
@@ -55,6 +61,8 @@ class MergePlan:
     """A conflict of a database was resolved, even if nothing comes of it: the merge is worth an edge."""
     names: dict[str, str] = field(default_factory=dict)
     """By table id: what the tables are called once it is done, where that is not what ours calls them."""
+    ground: Ground | None = None
+    """None: there was nothing to merge."""
 
     @property
     def is_empty(self) -> bool:
@@ -103,7 +111,8 @@ def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool
     """Into the session's branch. A dry run reports conflicts, a real one raises them."""
     if wishes.detect is None:
         wishes = replace(wishes, lake=session.catalog.options())
-    for _ in range(_TRIES):
+
+    def attempt(session: Session) -> MergeReport:
         ours = session.head()
         their_position = session.resolve(theirs)
         if fold(theirs) == fold(_name(session)):
@@ -113,12 +122,10 @@ def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool
         if dry_run or plan.is_empty:
             return MergeReport(None, plan)
         _refuse_conflicts(session, plan, f"'{theirs}' does not merge into", wishes)
-        try:
-            commit = _commit(session, plan, "MERGE BRANCH", f"{theirs} into {_name(session)}", merged=their_position)
-        except CommitConflict:
-            continue
-        return MergeReport(commit, plan)
-    raise CommitConflict(f"the branch '{_name(session)}' kept moving during the merge. Run it again.")
+        message = f"{theirs} into {_name(session)}"
+        return MergeReport(_commit(session, plan, "MERGE BRANCH", message, merged=their_position), plan)
+
+    return _tried(session, attempt, "MERGE BRANCH")
 
 
 def cherry_pick(session: Session, commit: Commit, wishes: Wishes, *, dry_run: bool = False) -> MergeReport:
@@ -141,7 +148,8 @@ def _apply(
     before = Position(commit.branch_id, commit.version - 1)
     # With its branch: the version alone names another commit where both branches have it.
     named = f"{session.catalog.branch_by_id(commit.branch_id).name}@{commit.version}"
-    for _ in range(_TRIES):
+
+    def attempt(session: Session) -> MergeReport:
         bases, theirs = ((after,), before) if backwards else ((before,), after)
         plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
         plan.conflicts = told_of_absent(session, plan.at.ours, plan.tables, plan.conflicts)
@@ -151,12 +159,10 @@ def _apply(
             return MergeReport(None, plan)
         does = "cannot be undone on" if backwards else "cannot be picked onto"
         _refuse_conflicts(session, plan, f"{named} ({commit.operation}) {does}", wishes)
-        try:
-            made = _commit(session, plan, verb, f"{named}: {commit.operation} {commit.message}")
-        except CommitConflict:
-            continue
-        return MergeReport(made, plan)
-    raise CommitConflict(f"the branch '{_name(session)}' kept moving. Run {verb} again.")
+        message = f"{named}: {commit.operation} {commit.message}"
+        return MergeReport(_commit(session, plan, verb, message), plan)
+
+    return _tried(session, attempt, verb)
 
 
 def _as_undoing(session: Session, plan: MergePlan) -> None:
@@ -207,10 +213,12 @@ def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
             plan.conflicts += made.conflicts
             if not made.is_empty:
                 plan.tables[table_id] = made
-    for database_id in _with_parents(session, plan, databases):
+    databases = _with_parents(session, plan, databases)
+    for database_id in databases:
         _merge_database(session, plan, database_id, wishes)
     plan.conflicts += _names(session, plan)
     plan.names = _new_names(session, plan)
+    plan.ground = Ground(history, tables, plan.tables, changes_databases=bool(databases))
     return plan
 
 
@@ -377,23 +385,73 @@ def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:
 # --- committing -------------------------------------------------------------------------------------------------------
 
 
+class _Moved(CommitConflict):
+    """The branch moved so that the plan does not hold; the records name the objects."""
+
+
+def _tried(session: Session, attempt: Callable[[Session], MergeReport], verb: str) -> MergeReport:
+    """Planned again where the branch moved so that the plan does not hold; at last it cannot move. (Appends take no
+    turn, so a turn would not keep a busy table still.)"""
+    last: dict[str, ConflictRecord] = {}
+    for number in range(1, _TRIES + 1):
+        try:
+            if number < _TRIES:
+                return attempt(session)
+            # Reserving for itself: a thread that reserves for all keeps them waiting, and waits for the head's holder.
+            with session.catalog.holding(session.branch_id):
+                return attempt(Session(session.shared.apart(), session.branch_id))
+        except _Moved as error:
+            last |= {record.object: record for record in error.conflicts}
+        if number + 1 < _TRIES:
+            time.sleep(random.uniform(0, _PAUSE))
+    shown = "; ".join(f"{record.object}: {record.ours}" for record in list(last.values())[:3])
+    raise CommitConflict(
+        f"the branch '{_name(session)}' kept moving during {verb}: {shown}. Nothing was changed; run it again.",
+        last.values(),
+    )
+
+
 def _commit(session: Session, plan: MergePlan, verb: str, message: str, merged: Position | None = None) -> Commit:
-    """One commit with all objects, made against the head that the plan saw."""
+    """One commit with all objects, on the head that the plan saw or on a later one on which it holds."""
     written: list[tuple[str, Part]] = []
+
+    def admit(_: CommitRequest, moved: Moved) -> None:
+        _admit(session, plan, moved, verb, merged)
+
     try:
         request = _request(session, plan, written)
         fresh = frozenset(part.id for _, part in written)
-        return session.commit(plan.at.ours, verb, message, admit=_admit_nothing, merged=merged, fresh=fresh, **request)
+        return session.commit(plan.at.ours, verb, message, admit=admit, merged=merged, fresh=fresh, **request)
     except CommitConflict:
         for table_id, part in written:
             session.folder(table_id).discard(part.path)
         raise
 
 
-def _admit_nothing(request: CommitRequest, moved: Moved) -> None:
-    """A merge is planned for one head; on another it is planned again."""
-    if moved:
-        raise CommitConflict("the branch moved during the merge.")
+def _admit(session: Session, plan: MergePlan, moved: Moved, verb: str, merged: Position | None) -> None:
+    """Runs while the head is locked. Raises unless the plan would be the same there."""
+    assert plan.ground is not None
+    lost = plan.ground.lost_to(moved)
+    if lost:
+        by_object = {change.object_id: _kept_moving(commit, change, verb) for commit, change in lost}
+        raise _Moved("the branch moved during the merge.", by_object.values())
+    if merged is None:
+        return
+    # A merge from elsewhere may have brought what this one brings, even without changing anything.
+    now = _points(session, Position(session.branch_id, session.catalog.head(session.branch_id)), merged)
+    if now is None or now.bases != plan.at.bases:
+        record = ConflictRecord(f"branch {_name(session)}", "branch", "moved", "merged from elsewhere", verb)
+        raise _Moved("the branch moved during the merge.", [record])
+
+
+def _kept_moving(commit: Commit, change: Change, verb: str) -> ConflictRecord:
+    return ConflictRecord(
+        object=f"{change.kind} {change.detail.get('name', change.object_id)}",
+        kind=change.kind,
+        rule="moved",
+        ours=f"{change.operation} in version {commit.version}",
+        theirs=verb,
+    )
 
 
 def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]]) -> dict[str, Any]:

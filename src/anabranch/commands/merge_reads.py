@@ -73,6 +73,11 @@ class History:
         changes = (change for changed in self._apart(side) for done in changed.values() for _, change in done)
         return {change.object_id for change in changes if change.operation not in ROW_CLASSES}
 
+    def inserted_only(self, table_id: str) -> bool:
+        """Whether theirs did nothing else to a table since the only base."""
+        done = [change for changes in self._apart(self.at.theirs) for _, change in changes.get(table_id, ())]
+        return len(self.at.bases) == 1 and all(change.operation == "insert" for change in done)
+
     @once
     def _apart(self, side: Position) -> list[Changes]:
         """What a side and the bases each did that the other has not."""
