@@ -109,9 +109,8 @@ def _fits(mine: Change, other: Change) -> bool:
     """Beside each other, rows not looked at yet. A rewrite fits beside everything but the end of its table."""
     if "compaction" in (mine.operation, other.operation):
         return "drop" not in (mine.operation, other.operation) or mine.operation == "drop"
-    if (
-        mine.operation in _RECORD
-    ):  # a record is written whole, and what was asked of the rows would have to be asked again
+    # A record is written whole, and what was asked of the rows would have to be asked again.
+    if mine.operation in _RECORD:
         return other.operation in _BESIDE_RECORD and not (mine.detail.get("not_null") or mine.detail.get("while_empty"))
     beside = _BESIDE.get(mine.operation, frozenset())
     return other.operation in beside and not other.detail.get("not_null")
