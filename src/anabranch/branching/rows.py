@@ -6,7 +6,7 @@ or new is read from the events in between: the last one that touched a row decid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -122,10 +122,15 @@ def visible(state: TableState, slot: int) -> BitMap:
 
 
 def side_of(
-    base: TableState, head: TableState, deltas: Iterable[TableDelta], overwritten: Overwritten | None = None
+    base: TableState,
+    head: TableState,
+    deltas: Iterable[TableDelta],
+    overwritten: Overwritten | None = None,
+    wrote: Set[int] | None = None,
 ) -> Side:
     """`deltas`: the head's events since a version that the base's history shares, oldest first. `overwritten`: by
-    class, those of a base part's lost rows of which an overwrite took the last version; then of the others none did."""
+    class, those of a base part's lost rows of which an overwrite took the last version; then of the others none did.
+    `wrote`: the slots that statements have written since, if that is asked."""
     removed, placed, causes = _last_causes(deltas)
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
@@ -146,7 +151,8 @@ def side_of(
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
     undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
-    return Side(base, head, gone, new, back, causes, (), undone)
+    older = frozenset[int]() if wrote is None else frozenset(new.keys() - wrote)
+    return Side(base, head, gone, new, back, causes, (), undone, older)
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:

@@ -199,15 +199,13 @@ class TableSides:
             after = max(bases) if len(bases) == len(self.at.bases) else head.version
             deltas = without_undone(deltas, changes, after, head)
         took = partial(self.overwrites.took, head) if self.overwrites.of(head) else None
-        side = side_of(self.base_state, self.state(head), deltas, took)
-        side = replace(side, older=self._older(side, head))
+        side = side_of(self.base_state, self.state(head), deltas, took, self._wrote(head))
         return replace(side, scopes=self.overwrites.standing(head, side)) if took else side
 
-    def _older(self, side: Side, head: Position) -> frozenset[int]:
-        """The slots that the base lacks and that no statement of the head has written since."""
+    def _wrote(self, head: Position) -> set[int]:
+        """The slots that a head's own statements have written since the bases."""
         brought = {commit.version for commit, _ in self.changes(head) if commit.operation in _BRINGING}
-        wrote = {part.slot for delta in self.deltas(head) if delta.version not in brought for part in delta.placed}
-        return frozenset(side.placed.keys() - wrote)
+        return {part.slot for delta in self.deltas(head) if delta.version not in brought for part in delta.placed}
 
     @cached_property
     def risen(self) -> np.ndarray:
