@@ -55,6 +55,8 @@ def merge_bases(ours: Position, theirs: Position, branch: BranchOf, merges: Merg
     here, there = reached(ours, branch, merges), reached(theirs, branch, merges)
     common = {id: min(here[id], there[id]) for id in here.keys() & there.keys()}
     best = {id: version for id, version in common.items() if canonical(Position(id, version), branch).branch_id == id}
+    if len(best) == 1:
+        return tuple(Position(id, version) for id, version in best.items())
     lines = {id for head in (ours, theirs) for id in _line(head, branch)}
     for id in sorted(best, key=lambda id: (id not in lines, id)):
         if id in best:

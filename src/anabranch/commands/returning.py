@@ -28,6 +28,8 @@ def returning(merger: TableMerger, made: TableMerge) -> list[Column]:
     assert made.schema is not None
     assert merger.ours is not None
     ours = merger.schema(merger.ours)
+    if made.schema is ours:
+        return []
     missing = [column for column in made.schema.columns if ours.stored_as(column) is None]
     if not missing:
         return []
