@@ -171,7 +171,7 @@ def stands(scope: Scope, taken: Taken, side: Side, origins: Origins) -> bool:
     """Whether an overwrite of a side changed something that stays changed: a row of the base is gone by it, or one that
     it wrote is there, as it was or updated since."""
     took = taken.of([scope])
-    if any(with_origin(side.base.parts[slot], rows, took, origins) for slot, rows in side.lost().items()):
+    if any(with_origin(side.base.parts[slot], rows, took, origins) for slot, rows in side.lost.items()):
         return True
     new = taken.wrote.get(scope.at, frozenset()) - side.base.parts.keys()
     wrote = {slot for slot in new if slot not in side.head.parts or scope.covers(side.head.parts[slot])}

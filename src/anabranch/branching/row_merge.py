@@ -25,7 +25,6 @@ from anabranch.branching.rows import (
     ids_of,
     origins_of,
     settled_classes,
-    shows_unknown,
     versions,
     visible,
 )
@@ -165,7 +164,7 @@ def merge_rows(
     replay = _replayed(ours, theirs.sparing(spared))
     _reappear(ours, theirs, origins, replay)
     mine, other = _without(ours.gone, alike), _without(theirs.gone, alike)
-    if shows_unknown(ours) or shows_unknown(theirs):
+    if ours.shows_unknown or theirs.shows_unknown:
         contest = contest.and_also(_risen(ours, theirs, origins, detect, replay))
     if len(contest):
         contest = contest.where(_contested(contest, ours, theirs, detect, replay, shared))
@@ -251,14 +250,14 @@ class _Born:
         live = ids_of({part.slot: BitMap(range(part.rows)) - dead.get(part.slot, BitMap()) for part in placed})
         if not len(live):
             return False
-        lost = origins_of(ids_of(self.theirs.lost()), self.theirs.base.parts, self.origins)
+        lost = origins_of(ids_of(self.theirs.lost), self.theirs.base.parts, self.origins)
         known = np.concatenate([lost, self.contest.base])
         return not np.isin(origins_of(live, self.theirs.head.parts, self.origins), known).all()
 
 
 def _meeting(ours: Side, theirs: Side, origins: Origins) -> tuple[Contest, Positions]:
     """Base rows that are gone on both sides and not alike, with what became of them, and those that are alike."""
-    mine, other = ours.lost(), theirs.lost()
+    mine, other = ours.lost, theirs.lost
     both = {slot: rows for slot in mine.keys() & other.keys() if (rows := mine[slot] & other[slot])}
     updated: dict[int, BitMap] = {}
     for side in (ours, theirs):
@@ -282,7 +281,7 @@ def _risen(ours: Side, theirs: Side, origins: Origins, detect: Detect, replay: R
     other one had, and left behind, has nothing new, and all versions come from the first; the contest is about rows of
     which neither is so, held against their first versions."""
     here, there = versions(ours, origins), versions(theirs, origins)
-    lost = [origins_of(ids_of(side.lost()), side.base.parts, origins) for side in (ours, theirs)]
+    lost = [origins_of(ids_of(side.lost), side.base.parts, origins) for side in (ours, theirs)]
     rows = np.setdiff1d(np.concatenate([here.origin, there.origin]), np.concatenate(lost))
     mine, other = here.find(rows), there.find(rows)
     apart = (mine >= 0) & (other >= 0) & (mine != other)
@@ -334,7 +333,7 @@ def _inserts(table: str, meets: tuple[str, ...], other: Mapping[str, Positions],
 def _replayed(ours: Side, theirs: Side) -> Replay:
     """Theirs' delta on ours, as if nobody had changed the same row."""
     replay = Replay(theirs.head.table_id)
-    lost, gone = ours.lost(), theirs.lost()
+    lost, gone = ours.lost, theirs.lost
     for slot, cause in theirs.placed.items():
         if slot not in ours.head.parts:
             _place(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,9 +80,21 @@ class Side:
         """The same, as if these rows of the base were still there."""
         return replace(self, gone={cause: without(slots, rows) for cause, slots in self.gone.items()}) if rows else self
 
-    def lost(self) -> dict[int, BitMap]:
+    @cached_property
+    def lost(self) -> Positions:
         """All base rows that are gone, whatever the class."""
         return united(self.gone.values())
+
+    @cached_property
+    def shows_unknown(self) -> bool:
+        """Whether the side may show versions of rows that no update of the base's rows made: it does not where there is
+        one for every row that was updated, and all are alive."""
+        if self.older and any(self.base.parts[slot].has_origin for slot in self.lost):
+            return True
+        placed = [part for slot in self.placed if (part := self.head.parts[slot]).has_origin]
+        if self.back or any(self.head.dead_in(part) for part in placed):
+            return True
+        return sum(part.rows - new_rows(part) for part in placed) != sum(map(len, self.gone.get("update", {}).values()))
 
     def _shows_versions(self, slot: int, origins: Origins) -> bool:
         """Whether updated versions of rows that were first in a slot are there."""
@@ -307,9 +320,9 @@ def settled_classes(side: Side, origins: Origins) -> Side:
     """A row that is gone is updated if another version of it is shown, an older one that is back included; else it has
     the class of the last loss, and one that was updated first is deleted. Nothing is read unless there is something to
     settle."""
-    if not shows_unknown(side):
+    if not side.shows_unknown:
         return side
-    ids = ids_of(side.lost())
+    ids = ids_of(side.lost)
     current = versions(side, origins).find(origins_of(ids, side.base.parts, origins))
     updated = by_slot(ids[current >= 0])
     gone: dict[str, dict[int, BitMap]] = {}
@@ -325,20 +338,9 @@ def settled_classes(side: Side, origins: Origins) -> Side:
 def risen(side: Side, origins: Origins) -> np.ndarray:
     """Rows that the side shows and the base does not, though they are older: going back brought them back, say, or they
     were kept against a DELETE. New versions of them are among them."""
-    if not shows_unknown(side):
+    if not side.shows_unknown:
         return np.empty(0, np.int64)
     shown = versions(side, origins)
-    lost = origins_of(ids_of(side.lost()), side.base.parts, origins)
+    lost = origins_of(ids_of(side.lost), side.base.parts, origins)
     born = np.isin(shown.origin >> POSITION_BITS, list(side.placed))
     return np.sort(shown.id[~born & ~np.isin(shown.origin, lost)])
-
-
-def shows_unknown(side: Side) -> bool:
-    """Whether the side may show versions of rows that no update of the base's rows made: it does not where there is one
-    for every row that was updated, and all are alive."""
-    if side.older and any(side.base.parts[slot].has_origin for slot in side.lost()):
-        return True
-    placed = [part for slot in side.placed if (part := side.head.parts[slot]).has_origin]
-    if side.back or any(side.head.dead_in(part) for part in placed):
-        return True
-    return sum(part.rows - new_rows(part) for part in placed) != sum(map(len, side.gone.get("update", {}).values()))

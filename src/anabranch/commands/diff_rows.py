@@ -61,7 +61,7 @@ def compared(old: TableState, new: TableState) -> Side:
 
 def count_rows(side: Side, origins: Origins) -> Counts:
     """How many rows differ. A row of which only the version differs counts as updated, whatever its values."""
-    gone, new = side.lost(), _new(side)
+    gone, new = side.lost, _new(side)
     lost, gained = _size(gone), _size(new)
     if not (lost and gained and _may_pair(side, gone, new)):
         return Counts(gained, lost)
@@ -76,7 +76,7 @@ def count_rows(side: Side, origins: Origins) -> Counts:
 
 def pair_rows(side: Side, origins: Origins) -> RowDiff:
     """Every row that differs; versions of one row stand together."""
-    before, after = ids_of(side.lost()), ids_of(_new(side))
+    before, after = ids_of(side.lost), ids_of(_new(side))
     was, now = origins_of(before, side.base.parts, origins), origins_of(after, side.head.parts, origins)
     every = np.unique(np.concatenate([was, now]))
     paired = RowDiff(np.full(len(every), -1, np.int64), np.full(len(every), -1, np.int64))

@@ -6,7 +6,9 @@ keys that do not go together conflict before rows are looked at; beside any othe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anabranch.branching.effects import Effect
@@ -23,7 +25,7 @@ from anabranch.engines import engine_spec
 from anabranch.errors import AnabranchError
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part, bounds_of
-from anabranch.model.records import ROW_CLASSES
+from anabranch.model.records import ROW_CLASSES, TableDelta
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
@@ -77,21 +79,21 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
         made.decided, made.resolved = done.rows, done.resolved
         made.conflicts += done.conflicts
         _settle_lacking(merger, made, done, required)
-    made.effect = _effect(merger, made)
+    made.counting = partial(_effect, merger, made.deltas)
     merger.hide_schemas(made)
     merger.name_operations(made, {}, NO_ROWS)
 
 
-def _effect(merger: TableMerger, made: TableMerge) -> Effect:
+def _effect(merger: TableMerger, deltas: Sequence[TableDelta]) -> Effect:
     """The records that come and go; what is placed again, for the order alone, does neither. They come by what theirs'
     commits said that they did."""
     head = merger.mine.head.parts
-    come = {part.slot: part.rows for delta in made.deltas for part in delta.placed if part.slot not in head}
-    go = [head[slot].rows for delta in made.deltas for slot in delta.removed if slot in head]
+    come = {part.slot: part.rows for delta in deltas for part in delta.placed if part.slot not in head}
+    go = [head[slot].rows for delta in deltas for slot in delta.removed if slot in head]
     versions = {d.version for d in merger.deltas(merger.at.theirs) if any(part.slot in come for part in d.placed)}
     said = {change.operation for c, change in merger.changes(merger.at.theirs) if c.version in versions}
-    causes = said.intersection(ROW_CLASSES) or {delta.cause for delta in made.deltas if delta.placed and come}
-    causes |= {delta.cause for delta in made.deltas if delta.removed}
+    causes = said.intersection(ROW_CLASSES) or {delta.cause for delta in deltas if delta.placed and come}
+    causes |= {delta.cause for delta in deltas if delta.removed}
     return Effect(sum(come.values()), sum(go), frozenset(causes))
 
 

@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from anabranch.branching.admit import Moved
@@ -263,8 +264,8 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
             states = catalog.states(at.ours, [record.id for record in left])
             for record in left:
                 name = qualified(merged.record.name, record.name)
-                gone, rows = replace(record, dropped=True), Effect(go=states[record.id].rows)
-                plan.tables[record.id] = TableMerge(name, gone, record, operations=[("drop", {})], effect=rows)
+                gone, rows = replace(record, dropped=True), partial(Effect, go=states[record.id].rows)
+                plan.tables[record.id] = TableMerge(name, gone, record, operations=[("drop", {})], counting=rows)
 
 
 def _leave_created(plan: MergePlan, database_id: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,8 @@ class TableMerge:
     hidden: list[int] = field(default_factory=list)
     operations: list[tuple[Operation, dict[str, Any]]] = field(default_factory=list)
     conflicts: list[ConflictRecord] = field(default_factory=list)
-    effect: Effect = field(default_factory=Effect)
-    """Of its events, on rows that ours shows; of a keyed table, on records."""
+    counting: Callable[[], Effect] = Effect
+    """Asked only if somebody wants to know the `effect`."""
     resolved: bool = False
     """Rows were settled one by one."""
     news: bool = False
@@ -87,6 +88,11 @@ class TableMerge:
     """Ours' versions that are among `combined` as they are, so that they are the latest ones."""
     undoes: bool = False
     """It is a REVERT's: whatever it does to rows brings an earlier state back."""
+
+    @cached_property
+    def effect(self) -> Effect:
+        """Of its events, on rows that ours shows; of a keyed table, on records."""
+        return self.counting()
 
     @property
     def is_empty(self) -> bool:

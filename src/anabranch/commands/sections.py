@@ -98,7 +98,7 @@ def sections(session: Session, table: OpenTable, against: str | None = None) -> 
         schema,
         {slot: rows for slot, rows in {**added, **side.back}.items() if rows},
         tuple(head.parts[slot] for slot in side.placed),
-        side.lost(),
+        side.lost,
         *_columns(table, schema),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ class TableMerger(TableSides):
         if gone or new or not rows_changed:
             made.news = bool(merged.changes) or merged.settled or self._is_news(rows_changed=rows_changed)
             if "drop" in merged.changes:
-                made.effect = Effect(go=self.state(self.here).rows)
+                made.counting = partial(Effect, go=self.state(self.here).rows)
             if new and not gone:
                 self._take_over(made)
             elif not gone:
@@ -165,7 +165,7 @@ class TableMerger(TableSides):
         nothing = side_of(now, now, [])
         made.record = self.theirs
         made.schema = self.schema(self.theirs)
-        made.effect = Effect(come=state.rows)
+        made.counting = partial(Effect, come=state.rows)
         if made.schema.primary_key:
             made.deltas = list_deltas(now, state, side, undone=True)
         else:
@@ -275,7 +275,7 @@ class TableMerger(TableSides):
         self.name_aliases(made, replay)
         self._require(made, replay)
         made.deltas = replay.deltas()
-        made.effect = effect(self.mine.head, made.deltas, by_slot(made.repeated))
+        made.counting = partial(effect, self.mine.head, made.deltas, by_slot(made.repeated))
         made.shows = not self.at.backwards or any(made.counts())
         made.conflicts += self.unreadable(made, replay)
         self.hide_schemas(made)
