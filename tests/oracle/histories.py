@@ -113,6 +113,7 @@ branching = st.one_of(
     st.builds(s.DropBranch, st.sampled_from(["dev", "exp", "new"])),
 )
 detects = st.sampled_from([None, "file", "row", "cell"])
+sides = st.sampled_from([None, None, "OURS", "THEIRS"])
 merges = st.one_of(
     st.builds(s.Merge, branches, st.none(), detects),
     st.builds(s.Merge, branches, st.none(), detects),
@@ -137,8 +138,8 @@ MIX = [
     (2, restores),
     (1, branching),
     (6 if MERGES else 0, merges),
-    (2 if CHERRY_PICKS else 0, st.builds(s.CherryPick, commits)),
-    (2 if REVERTS else 0, st.builds(s.Revert, commits)),
+    (2 if CHERRY_PICKS else 0, st.builds(s.CherryPick, commits, sides)),
+    (2 if REVERTS else 0, st.builds(s.Revert, commits, sides)),
     (1 if REWRITES else 0, st.builds(s.Rewrite, tables)),
 ]
 # (st.one_of would flatten its parts and forget the weights.)
@@ -153,8 +154,8 @@ OF_ROWS = [
     (1, overwrites()),
     (1, st.builds(s.RestoreTable, tables, back)),
     (6, merges),
-    (1, st.builds(s.CherryPick, commits)),
-    (1, st.builds(s.Revert, commits)),
+    (1, st.builds(s.CherryPick, commits, sides)),
+    (1, st.builds(s.Revert, commits, sides)),
     (1, st.builds(s.Rewrite, tables)),
 ]
 of_rows = st.sampled_from([kind for weight, kind in OF_ROWS for _ in range(weight)]).flatmap(lambda kind: kind)

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from . import statements as s
-from .histories import BRANCHES, back, commits, refs, small, steps_of, values
+from .histories import BRANCHES, back, commits, refs, sides, small, steps_of, values
 from .pair import Step
 
 TABLE = st.just("d.t")
@@ -72,8 +72,8 @@ MIX = [
     (1, st.builds(s.CreateBranch, st.just("new"), branches, st.none() | back)),
     (6, st.builds(s.Merge, branches)),
     (6, st.builds(s.Merge, refs, st.sampled_from([None, "OURS", "THEIRS"]))),
-    (2, st.builds(s.CherryPick, commits)),
-    (2, st.builds(s.Revert, commits)),
+    (2, st.builds(s.CherryPick, commits, sides)),
+    (2, st.builds(s.Revert, commits, sides)),
 ]
 statements = st.sampled_from([kind for weight, kind in MIX for _ in range(weight)]).flatmap(lambda kind: kind)
 

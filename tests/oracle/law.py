@@ -137,6 +137,12 @@ def check_parents(ours: State, theirs: State, merged: Merged, how: How) -> None:
         if table.database in ours.databases:  # theirs dropped the database
             if theirs.dropped.get(table.database):  # CASCADE, so ours' new tables go too
                 del merged.state.tables[id]
+            elif how.resolve == "THEIRS":
+                del merged.state.tables[id]
+                merged.theirs_changed = True
+            elif how.resolve == "OURS":
+                merged.state.databases[table.database] = ours.databases[table.database].copy()
+                merged.theirs_changed = True
             else:
                 merged.conflicts.add((ours.databases[table.database].name, "drop-with-tables"))
         elif how.resolve:

@@ -84,14 +84,14 @@ class Model:
                 del self.branches[name]
             case s.Merge():
                 self.merge(branch, statement)
-            case s.CherryPick(ref):
+            case s.CherryPick(ref, resolve):
                 commit = self.commit_of(ref)
                 self.refuse_if(not commit.parents, "the first commit has no parent")
-                self.replay(branch, base=commit.parents[0], theirs=commit)
-            case s.Revert(ref):
+                self.replay(branch, base=commit.parents[0], theirs=commit, resolve=resolve)
+            case s.Revert(ref, resolve):
                 commit = self.commit_of(ref)
                 self.refuse_if(not commit.parents, "the first commit has no parent")
-                self.replay(branch, base=commit, theirs=commit.parents[0], backwards=True)
+                self.replay(branch, base=commit, theirs=commit.parents[0], resolve=resolve, backwards=True)
             case _:
                 before = self.state(branch)
                 after = before.copy()
@@ -145,7 +145,9 @@ class Model:
         )
         self.settle(branch, merged, theirs)
 
-    def replay(self, branch: str, base: Commit, theirs: Commit, *, backwards: bool = False) -> None:
+    def replay(
+        self, branch: str, base: Commit, theirs: Commit, *, resolve: str | None = None, backwards: bool = False
+    ) -> None:
         """LAW.md, "Going back": detect = row, no predicate checks, no merge edge."""
         ours = self.branches[branch].head
         merged = law.merge(
@@ -153,6 +155,7 @@ class Model:
             ours.state,
             theirs.state,
             detect="row",
+            resolve=resolve,
             predicates=False,
             backwards=backwards,
             aliases=self.aliases(ours, theirs),

@@ -181,10 +181,10 @@ def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement) -
         match statement:
             case s.Merge(theirs, resolve, detect):
                 lake.on(branch).merge(theirs, resolve=resolve, detect=detect)
-            case s.CherryPick(ref):
-                lake.on(branch).cherry_pick(ref)
-            case s.Revert(ref):
-                lake.on(branch).revert(ref)
+            case s.CherryPick(ref, resolve):
+                lake.on(branch).cherry_pick(ref, resolve=resolve)
+            case s.Revert(ref, resolve):
+                lake.on(branch).revert(ref, resolve=resolve)
             case _:
                 lake.on(branch).sql(statement.sql)
     except Exception as error:

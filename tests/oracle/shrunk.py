@@ -788,6 +788,15 @@ SHRUNK = {
         "NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); USE BRANCH a; CHERRY PICK x@5; USE BRANCH main; MERGE "
         "BRANCH a WITH (detect = 'row')"
     ),
+    "REVERT of a CREATE DATABASE that holds tables, resolved for ours: nothing changes": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 0); REVERT main@1 RESOLVE USING OURS; "
+        "REVERT main@1 RESOLVE USING THEIRS"
+    ),
+    "a database that theirs dropped and in which ours created a table, resolved": (
+        "CREATE DATABASE e; CREATE BRANCH dev FROM main; CREATE TABLE e.t (k INT, a INT); CREATE BRANCH exp FROM main; "
+        "USE BRANCH dev; DROP DATABASE e; USE BRANCH main; MERGE BRANCH dev RESOLVE USING OURS; MERGE BRANCH dev; USE "
+        "BRANCH exp; MERGE BRANCH dev RESOLVE USING THEIRS"
+    ),
 }
 
 # Of a keyed table that is there already.

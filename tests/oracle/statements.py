@@ -345,13 +345,15 @@ class Merge(Statement):
 @dataclass(frozen=True, repr=False)
 class CherryPick(Statement):
     ref: str
-    FORM = "CHERRY PICK {ref}"
+    resolve: str | None = None
+    FORM = "CHERRY PICK {ref} {resolve}"
 
 
 @dataclass(frozen=True, repr=False)
 class Revert(Statement):
     ref: str
-    FORM = "REVERT {ref}"
+    resolve: str | None = None
+    FORM = "REVERT {ref} {resolve}"
 
 
 # --- texts of fields, and back ---------------------------------------------------------------------------------------

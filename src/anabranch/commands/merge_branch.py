@@ -68,10 +68,10 @@ class MergePlan:
     @property
     def is_empty(self) -> bool:
         """A REVERT must change something; a merge or a pick may be worth it for what it settles."""
-        worth = [made for made in self.tables.values() if not made.is_idle]
-        if self.tables and self.at.backwards:
-            worth = [made for made in worth if made.changes_something]
-        return not (self.databases or worth or self.conflicts or self.settled)
+        worth, settled = [made for made in self.tables.values() if not made.is_idle], self.settled
+        if (worth or settled) and self.at.backwards:
+            worth, settled = [made for made in worth if made.changes_something], False
+        return not (self.databases or worth or self.conflicts or settled)
 
 
 @dataclass(frozen=True, repr=False)
