@@ -5,6 +5,7 @@ as pairs of (object, rule). There are several bases only after a criss-cross: wh
 both sides. Where LAW.md leaves the outcome of a RESOLVE open, `Undecided` is raised and a history leaves the step out.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -297,7 +298,8 @@ def with_ids(table: Table, ids: dict[int, int]) -> Table:
 class TableMerge:
     disputed = False  # the bases disagree on whether the table exists
     unborn = False  # no base has it
-    returning: frozenset[int] | set[int] = frozenset()  # columns that ours lacks
+    returning: frozenset[int] | set[int] = frozenset()  # merged columns that ours lacks
+    left_behind: frozenset[int] | set[int] = frozenset()  # merged columns that theirs lacks
 
     def __init__(self, name: str, bases: list[Table], ours: Table, theirs: Table, how: How) -> None:
         self.name, self.bases, self.ours, self.theirs, self.how = name, bases, ours, theirs, how
@@ -494,7 +496,9 @@ class TableMerge:
             self.merge_keys(table)
             return
         heads = {**self.ours.rows, **self.theirs.rows}
-        self.returning = {column.id for column in table.columns} - {column.id for column in self.ours.columns}
+        merged = {column.id for column in table.columns}
+        self.returning = merged - {column.id for column in self.ours.columns}
+        self.left_behind = merged - {column.id for column in self.theirs.columns}
         rows = list(map(self.change, heads))
         changes = [change for change in rows if change.theirs_class or change.ours_class]
         self.find_conflicts(changes, table.columns)
@@ -561,28 +565,34 @@ class TableMerge:
         elif shared and all(row and self.gave_way(row, shared, ours, theirs) for row in known):
             known = [shared]  # likewise a version that the base had not: what both have alike is no change
         bases = [living(row) for row in known]
-        return Change(self, self.with_returning(living(ours), bases), living(theirs), bases, ours, theirs)
+        mine = self.with_missing(living(ours), bases, self.returning)
+        other = self.with_missing(living(theirs), bases, self.left_behind)
+        return Change(self, mine, other, bases, ours, theirs)
 
-    def with_returning(self, ours: Row | None, bases: list[Row | None]) -> Row | None:
-        """Ours dropped a column, and rows that it has updated since lack it: there it left the column as it was."""
+    @staticmethod
+    def with_missing(row: Row | None, bases: list[Row | None], columns: Collection[int]) -> Row | None:
+        """A side dropped a column, and rows that it has updated since lack it: there it left the column as it was."""
         base = bases[0]
-        if not ours or not base:
-            return ours
-        lacking = {id: base.values[id] for id in self.returning if id in base.values and id not in ours.values}
-        return replace(ours, values=ours.values | lacking) if lacking else ours
+        if not row or not base:
+            return row
+        lacking = {id: base.values[id] for id in columns if id in base.values and id not in row.values}
+        return replace(row, values=row.values | lacking) if lacking else row
 
     def bring_back(self, change: "Change", table: Table, write: Write) -> None:
-        """Such a row of ours stays: it is written anew, with what theirs shows in the column."""
-        ours, row = self.ours.rows.get(change.origin), table.rows.get(change.origin)
-        if not living(row) or not living(ours) or not change.theirs or row.version != ours.version:
-            return
-        back = [column for column in table.columns if column.id in change.ours.values.keys() - ours.values.keys()]
-        if back and change.theirs.version != ours.version:
-            values = change.ours.values | {column.id: change.theirs.read(column) for column in back}
-            types = {column.id: column.type for column in table.columns}
-            table.rows[change.origin] = replace(
-                ours, write=write, values=values, before=ours, types=types, left=(), run=0
-            )
+        """Such a row that comes of the merge is written anew, with what the other side shows in the column."""
+        sides = (self.ours, change.ours, change.theirs), (self.theirs, change.theirs, change.ours)
+        for side, seen, other in sides:
+            stored, row = side.rows.get(change.origin), table.rows.get(change.origin)
+            if not living(row) or not living(stored) or not other or row.version != stored.version:
+                continue
+            back = [column for column in table.columns if column.id in seen.values.keys() - stored.values.keys()]
+            if back and other.version != stored.version:
+                values = seen.values | {column.id: other.read(column) for column in back}
+                types = {column.id: column.type for column in table.columns}
+                before = stored if side is self.ours else row
+                table.rows[change.origin] = replace(
+                    before, write=write, values=values, before=before, types=types, left=(), run=0
+                )
 
     def is_new(self, origin: tuple[int, int]) -> bool:
         """Born after the bases."""

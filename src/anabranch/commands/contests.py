@@ -20,7 +20,7 @@ from anabranch.branching.versions import changed_by
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.own_types import Versions, pairs_apart, read_apart, without
 from anabranch.commands.resolutions import Resolution
-from anabranch.commands.returning import filled, returning
+from anabranch.commands.returning import filled, left_behind, returning
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS
 from anabranch.model.schema import Schema
@@ -143,7 +143,8 @@ class Contests:
         else:
             versions = (*heads[0], ours), (*heads[1], theirs)
             known = Bases((merger.rows_of(schema, merger.base_state, contest.base, versions),))
-        ours = filled(merger, ours, contest.ours, known.rows[0], returning(merger, made))
+        ours = filled(merger, merger.mine.head, ours, contest.ours, known.rows[0], returning(merger, made))
+        theirs = filled(merger, merger.other.head, theirs, contest.theirs, known.rows[0], left_behind(merger, made))
         choice = np.full(len(contest), merger.choice or "")
         if self.resolution is not None:
             choice = self.resolution.choices(contest, ours, theirs, merger.choice or "")
