@@ -254,6 +254,7 @@ def test_bad_rows_say_what_is_wrong_and_change_nothing(lake, print_of, how, case
         (lambda lake: lake.table("d.t.u"), SqlError, "database.table"),
         (lambda lake: lake.table("d.t; DROP TABLE d.t"), SqlError, "column 6"),
         (lambda lake: lake.table("d.nothing"), NotFound, "nothing"),
+        (lambda lake: lake.diff("main", "dev", 3), Refused, "names no table"),
         (lambda lake: lake.table("d.t", version=1000), NotFound, "1000"),
         (lambda lake: lake.table("d.t", version=-1), NotFound, "-1"),
         (lambda lake: lake.on("nothing"), NotFound, "nothing"),

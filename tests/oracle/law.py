@@ -514,7 +514,7 @@ class TableMerge:
                 table.rows[change.origin] = change.ours_against_theirs
             self.bring_back(change, table, write)
         self.apply_overwrites(table)
-        if self.how.resolve == "THEIRS":
+        if self.how.resolve == "THEIRS" and self.how.predicates:
             self.apply_to_inserts(changes, table)
         if self.how.backwards:
             table.overwrites = self.overwrites_gone_back

@@ -797,6 +797,23 @@ SHRUNK = {
         "USE BRANCH dev; DROP DATABASE e; USE BRANCH main; MERGE BRANCH dev RESOLVE USING OURS; MERGE BRANCH dev; USE "
         "BRANCH exp; MERGE BRANCH dev RESOLVE USING THEIRS"
     ),
+    "CHERRY PICK of an UPDATE of a table that has lost a column before: ours' values of it stay": (
+        "CREATE TABLE d.t (k INT, a INT, b INT NOT NULL); INSERT INTO d.t (k, a, b) VALUES (0, 1, 1), (1, 2, 2); "
+        "CREATE BRANCH dev FROM main; USE BRANCH dev; ALTER TABLE d.t DROP COLUMN b; UPDATE d.t SET a = 7 WHERE k = 1; "
+        "USE BRANCH main; CHERRY PICK dev@5; MERGE BRANCH dev"
+    ),
+    "the same, of a row in which ours has changed that column, resolved": (
+        "CREATE TABLE d.t (k INT, a INT, b INT NOT NULL); INSERT INTO d.t (k, a, b) VALUES (0, 1, 1), (1, 2, 2); "
+        "CREATE BRANCH dev FROM main; USE BRANCH dev; ALTER TABLE d.t DROP COLUMN b; UPDATE d.t SET a = 7 WHERE k = 1; "
+        "USE BRANCH main; UPDATE d.t SET b = 9 WHERE k = 1; CHERRY PICK dev@5; CHERRY PICK dev@5 RESOLVE USING "
+        "THEIRS; MERGE BRANCH dev WITH (detect = 'row')"
+    ),
+    "a dropped column that ours has reverted, and a row that theirs updates after that": (
+        "CREATE TABLE d.t (k INT, a INT, b INT NOT NULL); INSERT INTO d.t (k, a, b) VALUES (0, 1, 1), (1, 2, 2); "
+        "CREATE BRANCH dev FROM main; USE BRANCH dev; ALTER TABLE d.t DROP COLUMN b; UPDATE d.t SET a = 7 WHERE k = 1; "
+        "USE BRANCH main; MERGE BRANCH dev@4; REVERT main@4; MERGE BRANCH dev; UPDATE d.t SET b = 5 WHERE k = 1; "
+        "REVERT main@6"
+    ),
 }
 
 # Of a keyed table that is there already.

@@ -221,3 +221,30 @@ def test_comments_of_columns_and_of_fields(lake):
     texts = ["a one", "s.x two", "s.l.element.y three"]
     assert said == [("column", "comment", None, text) for text in texts]
     assert [row.before for row in lake.sql("DIFF dev main")] == texts
+
+
+def test_fields_that_one_side_has_widened(lake):
+    told(lake, "CREATE TABLE d.t (id INT, s STRUCT<a: INT>)", "INSERT INTO d.t VALUES (1, named_struct('a', 1))")
+    told(lake, "CREATE BRANCH dev", "ALTER TABLE d.t@dev ALTER COLUMN s.a TYPE BIGINT")
+    told(lake, "UPDATE d.t@dev SET s = named_struct('a', 100000000000L)")
+    small, large = {"a": 1}, {"a": 100_000_000_000}
+    for old, new, before, after in (("main", "dev", small, large), ("dev", "main", large, small)):
+        found = lake.sql(f"DIFF {old} {new} TABLE d.t").toArrow().to_pylist()
+        assert found == [{"_change": "-U", "id": 1, "s": before}, {"_change": "+U", "id": 1, "s": after}]
+
+
+def test_fields_that_both_sides_have_added(lake):
+    told(lake, "CREATE TABLE d.t (id INT, s STRUCT<a: INT>)", "INSERT INTO d.t VALUES (1, named_struct('a', 1))")
+    told(lake, "CREATE BRANCH dev", "ALTER TABLE d.t@dev ADD COLUMN s.c BIGINT", "ALTER TABLE d.t ADD COLUMN s.c INT")
+    told(lake, "UPDATE d.t SET s = named_struct('a', 1, 'c', 2)")
+    told(lake, "INSERT INTO d.t@dev VALUES (2, named_struct('a', 2, 'c', 2L))")
+    told(lake, "MERGE BRANCH dev WITH (detect = 'row')")
+    before, after = lake.sql("DIFF main dev TABLE d.t").toArrow().column("s").to_pylist()
+    assert (before, after) == ({"a": 1, "c": 2}, {"a": 1, "c": None})
+
+
+def test_a_column_that_was_widened_and_then_dropped(lake):
+    told(lake, "CREATE TABLE d.t (id INT, n INT)", "INSERT INTO d.t VALUES (1, 1)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN n TYPE BIGINT", "UPDATE d.t@dev SET n = 100000000000")
+    told(lake, "ALTER TABLE d.t@dev DROP COLUMN n")
+    assert [row[:2] for row in told(lake, "DIFF dev main TABLE d.t")] == [("-U", 1), ("+U", 1)]

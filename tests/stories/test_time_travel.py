@@ -296,3 +296,14 @@ def test_rows_deleted_before_and_after_a_fork_come_back_where_they_are_restored(
     told(lake, "DELETE FROM d.t WHERE a = 4", f"RESTORE TABLE d.t TO VERSION {then}")
     assert one(lake, "d.t") == [1, 2, 3, 4]
     assert one(dev, "d.t") == [1, 2, 4]
+
+
+def test_a_database_whose_name_another_one_has_by_now(lake):
+    told(lake, "CREATE TABLE d.t (id INT)", "INSERT INTO d.t VALUES (1)")
+    then = lake.version
+    told(lake, "DROP DATABASE d CASCADE", "CREATE DATABASE d")
+    for statement in ("RESTORE DATABASE d", "RESTORE TABLE d.t"):
+        with pytest.raises(AlreadyExists, match="rename it, and RESTORE DATABASE brings the old one back"):
+            lake.sql(f"{statement} TO VERSION {then}")
+    told(lake, "ALTER DATABASE d RENAME TO e", f"RESTORE DATABASE d TO VERSION {then}")
+    assert rows(lake, "d.t") == [(1,)]

@@ -255,9 +255,14 @@ def changed_rows(session: Session, old: Position, new: Position, names: Sequence
     assert known is not None
     if known.schema.primary_key:
         return _changed_keys(session, before, after, known)
-    columns = common_columns(before.schema, after.schema) if before and after else known.schema.columns
     was, now = _state(session, before, known.id, old), _state(session, after, known.id, new)
     found = pair_rows(compared(was, now), _origins(session, known))
+    columns = known.schema.columns
+    if before and after:
+        # Files may hold a column that was widened and then dropped, so that the schema tells nothing of it.
+        held = {part.schema_id for part in parts_of(was, found.before).values()}
+        written = [session.catalog.schema(known.id, id) for id in sorted(held)]
+        columns = common_columns(after.schema, before.schema, *written)
     found, pieces = _fetched(session, known, columns, (was, now), found)
     return _marked(found, *pieces)
 
@@ -268,7 +273,7 @@ def _changed_keys(session: Session, before: OpenTable | None, after: OpenTable |
     old, new = (end.none_of() if table is None else end_of(session, table) for table in (before, after))
     pieces = [_marked(piece.found, piece.before, piece.after) for piece in changed(old, new)]
     empty = RowDiff(np.empty(0, np.int64), np.empty(0, np.int64))
-    columns = [replace(column, nullable=True) for column in common_columns(old.schema, new.schema)]
+    columns = [replace(column, nullable=True) for column in common_columns(new.schema, old.schema)]
     none = arrow_schema(columns).empty_table()
     return pa.concat_tables([_marked(empty, none, none), *pieces])
 

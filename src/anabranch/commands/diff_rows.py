@@ -6,8 +6,9 @@ states has. Rows are then fetched by their ids, so the cost follows the change a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from anabranch.model import types
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
+from anabranch.model.types import Array, DataType, Map, Struct, StructField
 
 
 @dataclass(frozen=True)
@@ -101,21 +103,44 @@ def _may_pair(side: Side, gone: Mapping[int, BitMap], new: Mapping[int, BitMap])
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-def common_columns(old: Schema, new: Schema) -> tuple[Column, ...]:
-    """The columns of `new`, wide enough to hold the rows of `old` too; text where no type holds both."""
-    return tuple(_wide_enough(column, old) for column in new.columns)
+def common_columns(new: Schema, *old: Schema) -> tuple[Column, ...]:
+    """The columns of `new`, wide enough to hold the rows of the others too; text where no type holds both."""
+    columns = new.columns
+    for schema in old:
+        columns = tuple(_wide_enough(column, schema.columns) for column in columns)
+    return columns
 
 
-def _wide_enough(column: Column, old: Schema) -> Column:
-    names = {column.physical, *column.aliases}
-    other = next((c for c in old.columns if names & {c.physical, *c.aliases}), None)
-    if other is None:
-        return column
-    aliases = tuple(sorted({*names, other.physical, *other.aliases} - {column.physical}))
-    if types.widens(other.type, column.type) or not types.is_atomic(column.type):
-        return replace(column, aliases=aliases)
-    wide = other.type if types.widens(column.type, other.type) else types.STRING
-    return replace(column, type=wide, aliases=aliases)
+Named = TypeVar("Named", Column, StructField)
+
+
+def _wide_enough(column: Named, old: Sequence[Named]) -> Named:
+    """Of columns, and of fields inside structs."""
+    names = _names(column)
+    for other in old:
+        if names & _names(other):
+            aliases = tuple(sorted((names | _names(other)) - {column.physical}))
+            return replace(column, type=_wide_type(column.type, other.type), aliases=aliases)
+    return column
+
+
+def _names(column: Column | StructField) -> set[str]:
+    """All that files may call it."""
+    return {column.physical, *column.aliases}
+
+
+def _wide_type(new: DataType, old: DataType) -> DataType:
+    if types.widens(old, new):
+        return new
+    if isinstance(new, Struct) and isinstance(old, Struct):
+        return Struct(tuple(_wide_enough(field, old.fields) for field in new.fields))
+    if isinstance(new, Array) and isinstance(old, Array):
+        return replace(new, element=_wide_type(new.element, old.element))
+    if isinstance(new, Map) and isinstance(old, Map):
+        return replace(new, key=_wide_type(new.key, old.key), value=_wide_type(new.value, old.value))
+    if not types.is_atomic(new):
+        return new
+    return old if types.widens(new, old) else types.STRING
 
 
 def equal_rows(one: pa.Table, other: pa.Table) -> np.ndarray:

@@ -95,7 +95,7 @@ def count_keys(old: End, new: End) -> Counts:
 
 def changed(old: End, new: End) -> Iterator[Changed]:
     """In the order of keys, under the columns of `new`."""
-    columns = common_columns(old.schema, new.schema)
+    columns = common_columns(new.schema, old.schema)
     key = [column for column in columns if column.physical in new.spec.key]
     if not all(_reads_as(end.schema, column) for end in (old, new) for column in key):
         # Keys of types that no type holds are different keys.

@@ -25,6 +25,7 @@ def restore_table(session: Session, names: Sequence[str], then: Position) -> Com
     def wanted(head: Position) -> Wanted:
         database = session.catalog.database_by_id(head, old.database.id)
         if database is None or database.dropped:
+            _refuse_taken(session, head, old.database)
             raise NotFound("database", old.database.name, hint="RESTORE DATABASE brings it back with its tables.")
         taken = session.catalog.table(head, database.id, old.record.name)
         if taken is not None and taken.id != old.id:
@@ -41,10 +42,18 @@ def restore_database(session: Session, name: str, then: Position) -> Commit | No
     tables = {record.id: record for record in session.catalog.tables(then, old.id)}
 
     def wanted(head: Position) -> Wanted:
+        _refuse_taken(session, head, old)
         later = [replace(t, dropped=True) for t in session.catalog.tables(head, old.id) if t.id not in tables]
         return [old], [*tables.values(), *later]
 
     return _restore(session, then, wanted, f"database {old.name}")
+
+
+def _refuse_taken(session: Session, head: Position, old: DatabaseRecord) -> None:
+    taken = session.catalog.database(head, old.name)
+    if taken is not None and taken.id != old.id:
+        hint = "It is another one than then: rename it, and RESTORE DATABASE brings the old one back with its tables."
+        raise AlreadyExists("database", taken.name, hint)
 
 
 def restore_branch(session: Session, then: Position) -> Commit | None:

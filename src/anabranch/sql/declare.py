@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.commands.columns import ColumnSpec
-from anabranch.errors import SchemaError, SqlError
+from anabranch.errors import Refused, SchemaError, SqlError
 from anabranch.model.types import DataType, parse_type
 from anabranch.sql import refs
 from anabranch.sql import statements as s
@@ -17,6 +17,8 @@ from anabranch.sql.run import column_spec
 
 def table_name(text: str) -> refs.Name:
     """`database.table`, perhaps with `@ref`."""
+    if not isinstance(text, str):
+        raise Refused(f"{text!r} names no table: write 'database.table'.")
     cursor = Cursor(text)
     name = refs.table_name(cursor)
     cursor.end()
