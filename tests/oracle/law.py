@@ -652,7 +652,10 @@ class TableMerge:
         if change.discarded:
             return  # A4, A5: what theirs did to rows that ours overwrote is discarded
         both_updated = change.ours_class == change.theirs_class == "update"
-        if chosen == "OURS":
+        if self.detect != "file" and change.ours_class and change.shows_nothing(table.columns):
+            if change.ours:
+                table.rows[origin] = change.ours_against_theirs
+        elif chosen == "OURS":
             if change.ours:
                 # (A DELETE leaves no version: it can be picked again, and conflicts again.)
                 table.rows[origin] = change.ours_against_theirs
@@ -916,22 +919,30 @@ class Change:
         """detect = 'row' | 'cell': the same row, changed on both sides and not to the same value."""
         if not self.ours_class or not self.theirs_class or self.discarded:
             return False
+        mine, other = self.changed_columns(columns)
         if self.ours and self.theirs:
             if self.table.detect == "row" or not all(self.bases):
-                return self.ours.shown(columns) != self.theirs.shown(columns)
-            mine, other = self.changed_columns(columns)
+                return bool(mine and other) and self.ours.shown(columns) != self.theirs.shown(columns)
             return any(mine[id] != other[id] for id in mine.keys() & other.keys())
-        return self.theirs_class in ("update", "delete") and self.ours_class in ("update", "delete")
+        updated = self.theirs_class in ("update", "delete") and self.ours_class in ("update", "delete")
+        return updated and bool(mine or other)
+
+    def shows_nothing(self, columns: list[Column]) -> bool:
+        """Theirs updated the row, and the merge has dropped every column in which it did."""
+        return self.theirs_class == "update" and not self.changed_columns(columns)[1]
 
     def changed_columns(self, columns: list[Column]) -> tuple[dict[int, Any], dict[int, Any]]:
-        """What each side changed in the row's cells, each seen with its own columns: what bases disagree on, both."""
+        """What each side changed in the row's cells, each seen with its own columns: what bases disagree on, both. A
+        column that the merge drops takes its changes with it."""
         merged = {column.id for column in columns}
 
-        def cells(head: Row, own: list[Column]) -> dict[int, Any]:
+        def cells(head: Row | None, own: list[Column]) -> dict[int, Any]:
             return {
                 column.id: head.read(column)
                 for column in own
-                if column.id in merged and any(not b or head.read(column) != b.read(column) for b in self.bases)
+                if head
+                and column.id in merged
+                and any(not b or head.read(column) != b.read(column) for b in self.bases)
             }
 
         return cells(self.ours, self.table.ours.columns), cells(self.theirs, self.table.theirs.columns)

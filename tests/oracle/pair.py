@@ -8,6 +8,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 import anabranch
 from anabranch.errors import AnabranchError, Conflict
 
@@ -72,8 +74,9 @@ class Pair:
         statement = in_place(statement, branch, self.model)
         self.script.append((branch, statement))
         before = self.model.branches[branch].head if branch in self.model.branches else None
+        told = self.told(branch, statement)
         expected = refused_by_model(self.model, branch, statement)
-        found = refused_by_lake(self.lake, branch, statement)
+        found = refused_by_lake(self.lake, branch, statement, told)
         if (expected is None) != (found is None):
             self.fail("accepted or refused", expected or "accepted", found or "accepted")
         if isinstance(found, Conflict):
@@ -126,6 +129,16 @@ class Pair:
         if missing or extra or not seen:
             self.fail("objects in conflict", sorted(self.model.conflicts), [str(record) for record in found.conflicts])
 
+    def told(self, branch: str, statement: s.Statement) -> str:
+        """What the lake is told, before either has done it."""
+        return statement.sql
+
+    def shown_schema(self, schema: pa.Schema) -> dict[str, Any]:
+        return {part.name: (TYPES.get(str(part.type), str(part.type)), part.nullable) for part in schema}
+
+    def shown_rows(self, rows: pa.Table) -> Counter:
+        return counted(rows.to_pylist())
+
     # --- comparing ---------------------------------------------------------------------------------------------------
 
     def compare(self, branch: str) -> None:
@@ -139,12 +152,9 @@ class Pair:
             opened = lake.table(name)
             where = f"{name} on {branch}"
             schema = {column.label: (column.type, column.nullable) for column in table.columns}
-            found = {part.name: (TYPES.get(str(part.type), str(part.type)), part.nullable) for part in opened.schema}
-            self.check(f"schema of {where}", schema, found)
+            self.check(f"schema of {where}", schema, self.shown_schema(opened.schema))
             self.check(f"properties of {where}", table.properties, opened.properties)
-            self.check(
-                f"rows of {where}", counted(self.model.rows(branch, name)), counted(opened.to_arrow().to_pylist())
-            )
+            self.check(f"rows of {where}", counted(self.model.rows(branch, name)), self.shown_rows(opened.to_arrow()))
 
     def compare_all(self) -> None:
         """Every branch, then every table at every version of every branch."""
@@ -157,7 +167,7 @@ class Pair:
                 for id in state.tables:
                     name = state.full_name(id)
                     expected = counted(self.model.rows(branch, name, version))
-                    found = counted(lake.table(name, version=version).to_arrow().to_pylist())
+                    found = self.shown_rows(lake.table(name, version=version).to_arrow())
                     self.check(f"rows of {name} on {branch} at version {version}", expected, found)
 
     def check(self, what: str, expected: Any, found: Any) -> None:
@@ -176,7 +186,7 @@ def refused_by_model(model: Model, branch: str, statement: s.Statement) -> Excep
     return None
 
 
-def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement) -> Exception | None:
+def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement, told: str) -> Exception | None:
     try:
         match statement:
             case s.Merge(theirs, resolve, detect):
@@ -186,7 +196,7 @@ def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement) -
             case s.Revert(ref, resolve):
                 lake.on(branch).revert(ref, resolve=resolve)
             case _:
-                lake.on(branch).sql(statement.sql)
+                lake.on(branch).sql(told)
     except Exception as error:
         return error
     return None

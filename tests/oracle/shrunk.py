@@ -1,6 +1,28 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "a column that theirs dropped takes ours' changes of it with it": (
+        "CREATE TABLE d.t (k INT, p INT, b INT); INSERT INTO d.t (k, p, b) VALUES (1, 0, 5), (2, 0, 6); "
+        "CREATE BRANCH exp FROM main; USE BRANCH exp; UPDATE d.t SET b = 0 WHERE k < 2; USE BRANCH main; "
+        "UPDATE d.t SET p = 3; ALTER TABLE d.t DROP COLUMN b; USE BRANCH exp; MERGE BRANCH main WITH (detect = 'row')"
+    ),
+    "the same, resolved for ours: theirs' other changes are no conflict": (
+        "CREATE TABLE d.t (k INT, p INT, b INT); INSERT INTO d.t (k, p, b) VALUES (1, 0, 5), (2, 0, 6); "
+        "CREATE BRANCH exp FROM main; USE BRANCH exp; UPDATE d.t SET b = 0 WHERE k < 3; USE BRANCH main; "
+        "UPDATE d.t SET p = 2 WHERE k >= 2; ALTER TABLE d.t DROP COLUMN b; USE BRANCH exp; "
+        "MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'row')"
+    ),
+    "theirs changed what ours has dropped, in rows that ours changed: a merge that shows nothing is recorded": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 5), (2, 0, 6); "
+        "CREATE BRANCH exp FROM main; USE BRANCH exp; ALTER TABLE d.t DROP COLUMN a; USE BRANCH main; "
+        "UPDATE d.t SET a = 1 WHERE k = 1; USE BRANCH exp; UPDATE d.t SET b = 2 WHERE k < 2; "
+        "MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
+    "theirs changed what ours has dropped, in a row that ours deleted": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a, b) VALUES (1, 0, 5), (2, 0, 6); "
+        "CREATE BRANCH exp FROM main; USE BRANCH exp; ALTER TABLE d.t DROP COLUMN a; DELETE FROM d.t WHERE k = 1; "
+        "USE BRANCH main; UPDATE d.t SET a = 1 WHERE k = 1; USE BRANCH exp; MERGE BRANCH main WITH (detect = 'row')"
+    ),
     "rows that an overwrite of ours wrote are no inserts: THEIRS leaves them": (
         "CREATE TABLE d.t (k INT, a INT, b INT); "
         "INSERT INTO d.t (k, a, b) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); CREATE BRANCH a FROM main; "

@@ -444,19 +444,34 @@ def alike(one: Schema, other: Schema) -> bool:
 def shown_alike(one: Schema, other: Schema) -> bool:
     """The same to users: columns may go by other names in files, if they are known for one and the same."""
 
-    def shown(schema: Schema) -> list[Column]:
-        return [replace(column, physical="", aliases=()) for column in schema.columns]
-
     def places(schema: Schema, names: tuple[str, ...]) -> list[int]:
         return [place for place, column in enumerate(schema.columns) if column.physical in names]
 
-    pairs = zip(one.columns, other.columns, strict=False)
     return (
-        shown(one) == shown(other)
-        and all(set(_names(mine)) & set(_names(its)) for mine, its in pairs)
+        _members_shown_alike(one.columns, other.columns)
         and places(one, one.primary_key) == places(other, other.primary_key)
         and places(one, one.partitioned_by) == places(other, other.partitioned_by)
     )
+
+
+def _members_shown_alike(ours: Members, theirs: Members) -> bool:
+    def told(column: Column) -> Column:
+        return replace(column, physical="", aliases=(), type=types.STRING)
+
+    return len(ours) == len(theirs) and all(
+        told(mine) == told(its) and set(_names(mine)) & set(_names(its)) and _types_shown_alike(mine.type, its.type)
+        for mine, its in zip(ours, theirs, strict=True)
+    )
+
+
+def _types_shown_alike(ours: DataType, theirs: DataType) -> bool:
+    if isinstance(ours, Struct) and isinstance(theirs, Struct):
+        return _members_shown_alike(_members(ours), _members(theirs))
+    if isinstance(ours, types.Array) and isinstance(theirs, types.Array):
+        return _types_shown_alike(ours.element, theirs.element)
+    if isinstance(ours, types.Map) and isinstance(theirs, types.Map):
+        return _types_shown_alike(ours.key, theirs.key) and _types_shown_alike(ours.value, theirs.value)
+    return ours == theirs
 
 
 def _names(column: Column) -> tuple[str, ...]:

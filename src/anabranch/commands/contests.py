@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.branching.criss_cross import Dispute, disputed, left_standing, overwritten
+from anabranch.branching.fields import lacking
 from anabranch.branching.row_merge import NO_ROWS, Changed, Contest, Replay
 from anabranch.branching.rows import ids_of, origins_of
 from anabranch.branching.settle import Bases, Settled, chosen, settle
@@ -149,7 +150,7 @@ class Contests:
         if self.resolution is not None:
             choice = self.resolution.choices(contest, ours, theirs, merger.choice or "")
         done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart)
-        made.news |= done.news
+        made.news = made.news or done.news or (not bases and self._changed_what_is_gone(contest))
         made.conflicts += done.conflicts
         # (What theirs wrote anew and left as it was goes with it: no change of theirs is taken there.)
         self._reject(contest.base[(done.conflicting & (choice == "ours")) | ~done.changed_there])
@@ -161,6 +162,14 @@ class Contests:
             if len(ids):
                 made.add(rows, origins[done.given][np.isin(given, ids)])
         return done
+
+    def _changed_what_is_gone(self, contest: Contest) -> bool:
+        """Whether theirs changed one of the rows in a column or field that the merge drops: news all the same."""
+        merger = self.merger
+        assert merger.theirs is not None
+        assert self.made.schema is not None
+        gone = lacking(merger.schema(merger.theirs).columns, self.made.schema)
+        return bool(gone) and merger.differs_on_theirs(contest.base)
 
     def _combine(self, schema: Schema, contest: Contest, done: Settled, origins: np.ndarray) -> None:
         """Keeps combined rows, but those of which ours' version stands in what theirs overwrote: they die with it."""

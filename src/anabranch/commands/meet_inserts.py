@@ -22,9 +22,10 @@ from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.branching.settle import GIVEN
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.own_types import pairs_apart, theirs_beside
-from anabranch.commands.replay_inserts import UNANSWERED, OnRows, is_opaque, replay_on, under
+from anabranch.commands.replay_inserts import UNANSWERED, OnRows, Replayed, is_opaque, replay_on, under
 from anabranch.commands.resolutions import Resolution
-from anabranch.commands.statements import Statement, spoken
+from anabranch.commands.spoken import Spoken, spoken
+from anabranch.commands.statements import Statement
 from anabranch.errors import DataError, ExpressionError
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.predicate import Predicate
@@ -53,26 +54,25 @@ class Inserts:
     def __init__(self, merger: TableMerger, made: TableMerge, replay: Replay) -> None:
         self.merger, self.made, self.replay = merger, made, replay
         self.head = merger.mine.head
-        self.on = OnRows(merger.session, Schema(0, ()))
+        self.physical = Schema(0, ())  # the columns that statements speak of, labelled by physical names
 
     def meet(self, statements: Sequence[Statement], resolution: Resolution | None) -> None:
         """`statements`: theirs' deletes and updates that stand."""
         assert self.made.schema is not None
         choice = self.merger.choice
         told = _NONE
-        physical, changes = spoken(statements, self.made.schema, self.merger.schema_at)
-        self.on = OnRows(self.merger.session, physical)
+        self.physical, said = spoken(statements, self.made.schema, self.merger.schema_at)
         known = [cache(partial(self._counts, statement.rows)) for statement in statements]
-        each = list(zip(changes, known, strict=True))
+        each = list(zip(said, known, strict=True))
         if choice is None or resolution is not None:
-            matches = [(change, self._matching(change, counts)) for change, counts in each]
+            matches = [(one, self._matching(one, counts)) for one, counts in each]
             if resolution is not None:
                 told = self._resolve(resolution, np.unique(np.concatenate([told, *(ids for _, ids in matches)])))
-            left = [(change, ids[~np.isin(ids, told)]) for change, ids in matches]
+            left = [(one.change, ids[~np.isin(ids, told)]) for one, ids in matches]
             if choice is None and any(len(ids) for _, ids in left):
-                self._refuse(left, [change for change, counts in each if counts()])
+                self._refuse(left, [one for one, counts in each if counts()])
         if choice == "theirs":
-            self._apply([change for change, counts in each if counts()], told)
+            self._apply([one for one, counts in each if counts()], told)
 
     # --- what becomes of them -----------------------------------------------------------------------------------------
 
@@ -93,14 +93,14 @@ class Inserts:
             self.made.add(rows, origins_of(changed, self.head.parts, self.merger.origins))
         return ids
 
-    def _apply(self, statements: Sequence[Change], spared: np.ndarray) -> None:
+    def _apply(self, statements: Sequence[Spoken], spared: np.ndarray) -> None:
         """Theirs wins: its statements are run on ours' new rows, too."""
         ids = self._all
         ids = ids[~np.isin(ids, spared) & left_standing(self.head, self.replay, ids)]  # others theirs overwrote
         if pairs_apart(self.merger, self.made, [(self.head, ids)]):
             return  # theirs' types do not hold these rows, which is a conflict by itself
         try:
-            done = replay_on(self.on, self.merger.rows_of(self.on.schema, self.head, ids), statements)
+            done = self._replayed(ids, statements)
         except ExpressionError as error:
             words = (f"{counted(len(ids), 'row')} inserted", str(error))
             self.made.conflicts.append(ConflictRecord(self.merger.name, "rows", "insert", *words))
@@ -113,7 +113,7 @@ class Inserts:
             rows = under(done.rows.filter(pa.array(done.changed)), self.made.schema)
             self.made.add(rows, origins_of(changed, self.head.parts, self.merger.origins))
 
-    def _refuse(self, matched: Sequence[tuple[Change, np.ndarray]], statements: Sequence[Change]) -> None:
+    def _refuse(self, matched: Sequence[tuple[Change, np.ndarray]], statements: Sequence[Spoken]) -> None:
         """One record for every row that a statement would reach. `statements`: all that THEIRS would run."""
         assert self.made.schema is not None
         name = self.merger.name
@@ -131,18 +131,22 @@ class Inserts:
                 words = (f"{counted(len(ids) - SHOWN, 'more row')} inserted that it matches", _told(statement))
                 self.made.conflicts.append(ConflictRecord(name, "rows", rule, *words))
 
-    def _left_by_theirs(self, statements: Sequence[Change], ids: np.ndarray) -> dict[int, Any]:
+    def _left_by_theirs(self, statements: Sequence[Spoken], ids: np.ndarray) -> dict[int, Any]:
         """What THEIRS would make of each row: its values, or the words of the statement that deletes it; nothing, if
         the statements cannot be run on these rows."""
         try:
-            done = replay_on(self.on, self.merger.rows_of(self.on.schema, self.head, ids), statements)
+            done = self._replayed(ids, statements)
             left = self._as_theirs(done.rows).to_pylist()
         except (DataError, ExpressionError):
             return {}
         deleted = {
-            id: _told(statements[by]) for id, by in zip(ids.tolist(), done.gone.tolist(), strict=True) if by >= 0
+            id: _told(statements[by].change) for id, by in zip(ids.tolist(), done.gone.tolist(), strict=True) if by >= 0
         }
         return deleted | dict(zip(ids[done.left].tolist(), left, strict=True))
+
+    def _replayed(self, ids: np.ndarray, statements: Sequence[Spoken]) -> Replayed:
+        rows = self.merger.rows_of(self.physical, self.head, ids)
+        return replay_on(self.merger.session, rows, statements)
 
     def _as_theirs(self, rows: pa.Table) -> pa.Table:
         """Rows by physical names, with theirs' own column where both sides added one in types that conflict."""
@@ -182,39 +186,38 @@ class Inserts:
         found: np.ndarray = ids[~known | np.isin(ids, self.merger.risen)]
         return found
 
-    def _matching(self, statement: Change, counts: Callable[[], bool]) -> np.ndarray:
+    def _matching(self, statement: Spoken, counts: Callable[[], bool]) -> np.ndarray:
         """The ids of live new rows that a statement is about. It is about all of them where a row alone does not tell,
         or would have told something else when the statement ran; and about none if it does not count, which is asked
         only where it matters, but before Spark is."""
-        predicate = statement.detail.get("predicate")
+        predicate = statement.change.detail.get("predicate")
+        on = OnRows(self.merger.session, statement.schema)
         if predicate is None or _decides_nothing(predicate):
             ids = self._all
         else:
             try:
-                ids = self._found_here(predicate)
+                ids = self._found_here(on, predicate)
             except UNANSWERED:
-                ids = self._found_among_new(predicate) if counts() else _NONE
+                ids = self._found_among_new(on, predicate) if counts() else _NONE
         return ids if len(ids) and counts() else _NONE
 
-    def _found_here(self, predicate: str) -> np.ndarray:
+    def _found_here(self, on: OnRows, predicate: str) -> np.ndarray:
         merger, state = self.merger, self._state()
-        view = TableView(
-            merger.name, self.on.schema, state, merger.written(state.parts), merger.session.folder(merger.id)
-        )
+        view = TableView(merger.name, on.schema, state, merger.written(state.parts), merger.session.folder(merger.id))
         plan = ScanPlan(view, (), tuple(state.parts.values()), 0, Predicate(predicate))
         with merger.session.times():
-            self.on.compiled(predicate, condition=True)
+            on.compiled(predicate, condition=True)
             found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
         return self._new(np.concatenate([_NONE, *found]))
 
-    def _found_among_new(self, predicate: str) -> np.ndarray:
+    def _found_among_new(self, on: OnRows, predicate: str) -> np.ndarray:
         """The same for what needs Spark, which gets no other rows, or fails on a row that may not be new."""
-        ids, read = self._all, self.on.columns_of([predicate])
+        ids, read = self._all, on.columns_of([predicate])
         found = [_NONE]
         try:
             for first in range(0, len(ids), AT_ONCE):
                 some = ids[first : first + AT_ONCE]
-                found.append(some[self.on.true_for(self.merger.rows_of(read, self.head, some), predicate)])
+                found.append(some[on.true_for(self.merger.rows_of(read, self.head, some), predicate)])
         except UNANSWERED:
             return ids
         return np.concatenate(found)

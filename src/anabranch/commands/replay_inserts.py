@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from anabranch import expressions
 from anabranch.commands.session import Session
+from anabranch.commands.spoken import Spoken
 from anabranch.errors import DataError, ExpressionError, NeedsSpark, NotFound, SqlError
 from anabranch.execution.predicate import OPAQUE, Predicate, Scope
 from anabranch.execution.shape import assigned
@@ -85,22 +86,23 @@ class OnRows:
         return Schema(0, found or self.schema.columns[:1])
 
 
-def replay_on(on: OnRows, rows: pa.Table, statements: Sequence[Change]) -> Replayed:
+def replay_on(session: Session, rows: pa.Table, statements: Sequence[Spoken]) -> Replayed:
     """`rows` go by physical names, and so do the statements. Raises ExpressionError, with words for a conflict, where
     one cannot be run again."""
     gone = np.full(rows.num_rows, -1)
     changed = np.zeros(rows.num_rows, bool)
     left = np.arange(rows.num_rows)
-    for place, statement in enumerate(statements):
+    for place, spoken in enumerate(statements):
         if not len(left):
             break
+        statement = spoken.change
         try:
-            hit = _hits(on, rows, statement.detail.get("predicate"))
+            hit = _hits(OnRows(session, spoken.schema), spoken.seen(rows), statement.detail.get("predicate"))
             if statement.operation == "delete":
                 gone[left[hit]] = place
                 left, rows = left[~hit], rows.filter(pa.array(~hit))
             elif hit.any():
-                rows = _updated(on, rows, statement, hit)
+                rows = _updated(session, rows, spoken, hit)
                 changed[left[hit]] = True
         except UNANSWERED as error:
             why = str(error).rstrip(".")
@@ -120,14 +122,16 @@ def _hits(on: OnRows, rows: pa.Table, predicate: str | None) -> np.ndarray:
     return on.true_for(rows, predicate)
 
 
-def _updated(on: OnRows, rows: pa.Table, statement: Change, hit: np.ndarray) -> pa.Table:
+def _updated(session: Session, rows: pa.Table, spoken: Spoken, hit: np.ndarray) -> pa.Table:
     """Values are evaluated for the rows that the statement is about: for others they may not be defined."""
-    texts = statement.detail.get("values")
+    texts = spoken.change.detail.get("values")
     if texts is None:
         raise ExpressionError(_FROM_SOURCE)
     for text in texts.values():
         _refuse_more(text)
-    made = on.values_for(rows.filter(pa.array(hit)), texts)
+    about = rows.filter(pa.array(hit))
+    set_ = OnRows(session, spoken.schema).values_for(spoken.seen(about), texts)
+    made = {name: spoken.as_merged(name, values, about.column(name)) for name, values in set_.items()}
     places = np.arange(len(hit))
     places[hit] = len(hit) + np.arange(hit.sum())
     for name, values in made.items():  # all at once: SET a = b, b = a

@@ -9,24 +9,21 @@ What a merge or pick brings is named by the commits that ran it, and read from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pyroaring import BitMap
-from sqlglot import exp
 
 from anabranch.branching.base import reached
 from anabranch.branching.restores import is_left, lasting
 from anabranch.branching.row_merge import Changed
 from anabranch.branching.rows import Positions, ids_of, origins_of
-from anabranch.execution.predicate import Predicate
 from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta
-from anabranch.model.schema import Schema
 from anabranch.storage.row_ids import by_slot, meet, united, without
 
 if TYPE_CHECKING:
@@ -212,50 +209,6 @@ class Statements:
         if not parts.keys() >= set(slots):
             parts |= self.catalog.state(Position(at.branch_id, at.version - 1), self.id).parts
         return {slot: parts[slot] for slot in slots}
-
-
-# --- what statements speak of -----------------------------------------------------------------------------------------
-
-
-def spoken(
-    statements: Sequence[Statement], merged: Schema, schema_at: Callable[[Position], Schema]
-) -> tuple[Schema, list[Change]]:
-    """The statements, and the columns that they can speak of, labelled by physical names. Names that merges unified are
-    one, and columns that are gone by now are as they were when the statement ran."""
-    columns = {column.physical: column for column in merged.columns}
-    unified = Schema(0, tuple(replace(column, label=name) for column in merged.columns for name in column.aliases))
-    found = []
-    for statement in statements:
-        change = _renamed(statement.change, unified)
-        if not _names(change) <= columns.keys():
-            for column in schema_at(statement.at).columns:
-                if unified.find(column.physical) is None:
-                    columns.setdefault(column.physical, column)
-        found.append(change)
-    return Schema(0, tuple(replace(column, label=column.physical) for column in columns.values())), found
-
-
-def _renamed(change: Change, unified: Schema) -> Change:
-    """With other physical names in its texts; `unified` has the old ones as labels."""
-    if not unified.columns:
-        return change
-    detail = dict(change.detail)
-    if detail.get("predicate") is not None:
-        detail["predicate"] = Predicate(detail["predicate"]).physical(unified)
-    if detail.get("values"):
-        detail["values"] = {
-            column.physical if (column := unified.find(name)) else name: text and Predicate(text).physical(unified)
-            for name, text in detail["values"].items()
-        }
-    return replace(change, detail=detail)
-
-
-def _names(change: Change) -> set[str]:
-    """The columns that a statement speaks of."""
-    values = change.detail.get("values") or {}
-    texts = [change.detail.get("predicate"), *values.values()]
-    trees = [Predicate(text).tree for text in texts if text]
-    return {*values, *(column.parts[0].name for tree in trees for column in tree.find_all(exp.Column))}
 
 
 # --- sets of rows -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from pyarrow import types as pat
 
 from anabranch.errors import ExpressionError, NeedsSpark
 from anabranch.expressions.casts import BOUNDS, cast
-from anabranch.expressions.nodes import Node, literal
+from anabranch.expressions.nodes import Node, as_arrays, derived, literal
 from anabranch.expressions.types import (
     BIGINT,
     BINARY,
@@ -79,8 +80,16 @@ def mapping(keys: Sequence[Node], items: Sequence[Node]) -> Node:
 def struct(names: Sequence[str], values: Sequence[Node]) -> Node:
     if len(set(names)) < len(names):
         raise NeedsSpark("a struct with two fields of one name")
-    found = {name: _values([node], node.type)[0] for name, node in zip(names, values, strict=True)}
-    return literal(found, pa.struct([pa.field(name, node.type) for name, node in zip(names, values, strict=True)]))
+    type = pa.struct([pa.field(name, node.type) for name, node in zip(names, values, strict=True)])
+    if all(node.constant for node in values):
+        found = {name: node.value() for name, node in zip(names, values, strict=True)}
+        return replace(literal(found, type), deterministic=all(node.deterministic for node in values))
+
+    def run(rows: pa.RecordBatch) -> pa.Array:
+        fields, _ = as_arrays(*(node.run(rows) for node in values))
+        return pa.StructArray.from_arrays(fields, fields=list(type))
+
+    return derived(type, values, run)
 
 
 def _values(nodes: Sequence[Node], type: pa.DataType) -> list[object]:
