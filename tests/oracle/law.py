@@ -423,8 +423,11 @@ class TableMerge:
             self.conflict("A6.1")  # ours' type is wider than the one that theirs chose, or neither holds the other
         if any(ours.id == our for _, our in self.aliases):  # unified: ours' id and default stay
             return replace(ours, type=type_, nullable=ours.nullable and theirs.nullable)
-        label, nullable, default = three_way("label"), three_way("nullable"), three_way("default")
-        return replace(ours, label=label, type=type_, nullable=nullable, default=default)
+        nullable = three_way("nullable")
+        if not known and ours.label.lower() == theirs.label.lower():  # unified before, by a pick: likewise
+            return replace(ours, type=type_, nullable=nullable)
+        label, default, initial = three_way("label"), three_way("default"), three_way("initial")
+        return replace(ours, label=label, type=type_, nullable=nullable, default=default, initial=initial)
 
     # --- rows --------------------------------------------------------------------------------------------------------
 

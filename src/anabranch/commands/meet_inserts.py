@@ -163,14 +163,17 @@ class Inserts:
     # --- which rows ---------------------------------------------------------------------------------------------------
 
     def _state(self) -> TableState:
-        """Parts that may hold rows which no base has, under any version; of older parts only rows that are back."""
-        there = self.merger.other.head.parts
-        placed = self.merger.mine.placed.items()
-        parts = {slot: self.head.parts[slot] for slot, cause in placed if slot not in there and cause != "overwrite"}
-        back = {slot: rows for slot, rows in by_slot(self.merger.risen).items() if slot not in parts}
-        older = {slot: self.head.parts[slot] for slot in back}
-        others = {slot: BitMap(range(part.rows)) - back[slot] for slot, part in older.items()}
-        return replace(self.head, parts={**parts, **older}, dead={**self.head.dead, **others})
+        """Parts that may hold rows which no base has, under any version; of older parts only rows that are back, and of
+        parts that theirs has too, by a pick say, only rows that it does not show."""
+        there = self.merger.other.head
+        placed = [slot for slot, cause in self.merger.mine.placed.items() if cause != "overwrite"]
+        parts = {slot: self.head.parts[slot] for slot in placed if slot not in there.parts}
+        both = [slot for slot in placed if slot in there.parts and slot in there.dead]
+        some = {slot: visible(self.head, slot) - visible(there, slot) for slot in both}
+        some |= {slot: rows for slot, rows in by_slot(self.merger.risen).items() if slot not in parts}
+        shared = {slot: self.head.parts[slot] for slot in some}
+        others = {slot: BitMap(range(part.rows)) - some[slot] for slot, part in shared.items()}
+        return replace(self.head, parts={**parts, **shared}, dead={**self.head.dead, **others})
 
     @cached_property
     def _all(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from pyroaring import BitMap
 
 from anabranch.branching.base import reached
 from anabranch.branching.restores import is_left, lasting
-from anabranch.branching.row_merge import Changed
+from anabranch.branching.row_merge import NO_ROWS, Changed
 from anabranch.branching.rows import Positions, ids_of, origins_of
 from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.part import POSITION_BITS, Part
@@ -45,16 +45,25 @@ class Statement:
 
 @dataclass
 class _Ran:
-    """A statement as theirs had it, and the rows that are its own."""
+    """A statement as theirs had it, the rows that are its own, and the slots that it wrote."""
 
     at: Position
     change: Change
     own: dict[int, BitMap]
     time: int
+    wrote: list[int]
 
 
 _When = tuple[Position, int]
 """A commit, and its time in microseconds."""
+
+
+_Said = tuple[_When, Change, Positions, list[int]]
+"""A statement, the rows that it killed, and the slots that it wrote."""
+
+
+def _written(deltas: Iterable[TableDelta]) -> list[int]:
+    return [part.slot for delta in deltas for part in delta.placed]
 
 
 def _when(commit: Commit) -> _When:
@@ -76,11 +85,15 @@ class Statements:
         reach = {"delete": deleted, "update": np.concatenate([deleted[~undone], updated])}
         origins = {kind: origins_of(ids, sides.base_state.parts, sides.origins) for kind, ids in reach.items()}
         before = sides.dead_alike
+        now = sides.versions_of_theirs(origins["update"]) >> POSITION_BITS if before else NO_ROWS
         found: dict[tuple[Position, str], Statement] = {}
         for ran in self._own():
             kind = ran.change.operation
             ids = self._origins(ids_of(without(ran.own, before)), ran.at)
-            rows = reach[kind][np.isin(origins[kind], ids)]
+            mine = np.isin(origins[kind], ids)
+            if before and kind == "update":  # of a row that both sides changed, and that stands as this one wrote it
+                mine |= np.isin(now, ran.wrote)
+            rows = reach[kind][mine]
             if len(rows):
                 known = found.get((ran.at, kind))
                 found[ran.at, kind] = Statement(
@@ -108,17 +121,17 @@ class Statements:
         for statements, deltas in self._events():
             went_back = united(delta.killed for delta in deltas if delta.cause == "restore")
             back = without(back, went_back)
-            for (at, time), change, killed in statements:
+            for (at, time), change, killed, wrote in statements:
                 for ran in found if meet(killed, back) else ():
                     ran.own = without(ran.own, meet(killed, back))
                 back = without(back, killed)
-                found.append(_Ran(at, change, dict(killed), time))
+                found.append(_Ran(at, change, dict(killed), time, wrote))
             back = united([back, *(delta.revived for delta in deltas)])
         for ran in found:
             ran.own = without(ran.own, back)
         return found
 
-    def _events(self) -> Iterator[tuple[list[tuple[_When, Change, Positions]], list[TableDelta]]]:
+    def _events(self) -> Iterator[tuple[list[_Said], list[TableDelta]]]:
         """Commit by commit: the statements that theirs ran or got there, and what the commit did to rows."""
         changes, deltas = self.changes, self.deltas
         redone = any(delta.cause == "restore" and delta.killed for delta in deltas)
@@ -138,11 +151,9 @@ class Statements:
             found = [one for commit, change in told[version] for one in self._ran(commit, change, here, whole=redone)]
             yield found, here
 
-    def _ran(
-        self, commit: Commit, change: Change, deltas: Sequence[TableDelta], *, whole: bool
-    ) -> Iterator[tuple[_When, Change, Positions]]:
+    def _ran(self, commit: Commit, change: Change, deltas: Sequence[TableDelta], *, whole: bool) -> Iterator[_Said]:
         if BROUGHT not in change.detail:
-            yield _when(commit), change, united(delta.killed for delta in deltas)
+            yield _when(commit), change, united(delta.killed for delta in deltas), _written(deltas)
             return
         segments = [Segment(*each) for each in change.detail[BROUGHT]] if whole else self._segments(commit, change)
         ended = self._ended(commit, deltas) if segments else None
@@ -151,11 +162,12 @@ class Statements:
             by_version = _by_version(self.catalog.deltas(at, self.id, segment.after))
             for first, ran in self.catalog.changes(at, segment.after, self.id):
                 if ran.operation in ("delete", "update"):
-                    killed: Positions = united(delta.killed for delta in by_version.get(first.version, ()))
+                    done = by_version.get(first.version, [])
+                    killed: Positions = united(delta.killed for delta in done)
                     if ended is not None and killed:
                         ids = ids_of(killed)
                         killed = by_slot(ids[np.isin(self._origins(ids, _when(first)[0]), ended)])
-                    yield _when(first), ran, killed
+                    yield _when(first), ran, killed, _written(done)
 
     def _ended(self, commit: Commit, deltas: Sequence[TableDelta]) -> np.ndarray | None:
         """The origins of rows of which a merge or pick ended a version that its branch showed, or which came with it:

@@ -355,7 +355,7 @@ class TableMerger(TableSides):
         that differs is enough."""
         assert self.theirs is not None
         schema = self.schema(self.theirs)
-        now = self._their_versions.find(origins_of(ids, self.base_state.parts, self.origins))
+        now = self.versions_of_theirs(origins_of(ids, self.base_state.parts, self.origins))
         first, size = 0, 1
         while first < len(ids):
             chunk = slice(first, first + size)

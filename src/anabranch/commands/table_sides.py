@@ -227,6 +227,10 @@ class TableSides:
     def _their_versions(self) -> Versions:
         return versions(self.other, self.origins)
 
+    def versions_of_theirs(self, origins: np.ndarray) -> np.ndarray:
+        """The ids of theirs' versions of rows, -1 where it has none."""
+        return self._their_versions.find(origins)
+
     # --- rows ---------------------------------------------------------------------------------------------------------
 
     def origins(self, part: Part) -> np.ndarray:

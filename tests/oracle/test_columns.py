@@ -1,4 +1,4 @@
-"""Three branches that change the fields of a struct, and rows, and merge, pick, restore and revert."""
+"""Three branches that change columns, or the fields of a struct, and rows, and merge, pick, restore and revert."""
 
 import os
 import random
@@ -7,6 +7,7 @@ import pytest
 
 from .law import Undecided
 from .nested import OUTSIDE, NestedPair
+from .pair import Pair
 from .statements import parse
 
 BEGINNING = (
@@ -20,8 +21,9 @@ HISTORIES = range(FIRST, FIRST + int(os.environ.get("ANABRANCH_FUZZ_EXAMPLES", "
 TYPES = ("INT", "BIGINT", "DOUBLE")
 
 
-def statement(choose: random.Random, branch: str, fields: list[str]) -> str:
-    """One that speaks of fields that are there; of `p`, which is none, where there are none left."""
+def statement(choose: random.Random, branch: str, fields: list[str], *, nested: bool) -> str:
+    """One that speaks of columns that are there; of `p`, which stays, where there are none left. Fields have no
+    defaults, and are one cell."""
     other = choose.choice([name for name in BRANCHES if name != branch])
     k, value, type_ = choose.randint(1, 4), choose.randint(0, 3), choose.choice(TYPES)
     field, new = choose.choice(fields or ["p"]), choose.choice(["b", "c", "C", "x"])
@@ -30,8 +32,12 @@ def statement(choose: random.Random, branch: str, fields: list[str]) -> str:
         [f"k = {k}", f"k < {k}", f"k >= {k}", f"k >= {k}", "p = 0", f"{field} = {value}", f"{field} IS NULL"]
     )
     side = choose.choice(["", "", "RESOLVE USING THEIRS", "RESOLVE USING OURS"])
+    detect = choose.choice(["row", "row", "file"] if nested else ["row", "cell", "file"])
+    added = f"{new} {type_}" if nested else f"{new} {type_} {choose.choice(['', 'DEFAULT 2', 'NOT NULL DEFAULT 1'])}"
     changes = [f"DROP COLUMN {field}", f"RENAME COLUMN {field} TO {new}", f"ALTER COLUMN {field} TYPE {type_}"]
-    column = choose.choice(changes if fields else [f"ADD COLUMN {new} {type_}"])
+    if not nested:
+        changes += [f"ALTER COLUMN {field} {what}" for what in ("SET NOT NULL", "DROP NOT NULL", "SET DEFAULT 3")]
+    column = choose.choice(changes if fields else [f"ADD COLUMN {added}"])
     return choose.choice(
         [
             f"INSERT INTO d.t (k, p{also}) VALUES ({k}, {choose.randint(0, 1)}{its})",
@@ -39,9 +45,9 @@ def statement(choose: random.Random, branch: str, fields: list[str]) -> str:
             *[f"UPDATE d.t SET {choose.choice([field, field, 'p'])} = {value} WHERE {where}"] * 3,
             f"UPDATE d.t SET {field} = k + {value} WHERE {where}",
             f"DELETE FROM d.t WHERE {where}",
-            *[f"ALTER TABLE d.t ADD COLUMN {new} {type_}"] * 2,
+            *[f"ALTER TABLE d.t ADD COLUMN {added}"] * 2,
             *[f"ALTER TABLE d.t {column}"] * 4,
-            *[f"MERGE BRANCH {other} {side} WITH (detect = '{choose.choice(['row', 'row', 'file'])}')"] * 4,
+            *[f"MERGE BRANCH {other} {side} WITH (detect = '{detect}')"] * 4,
             f"CHERRY PICK {other}@{choose.randint(4, 9)} {side}",
             f"REVERT {choose.choice([branch, branch, other])}@{choose.randint(4, 9)} {side}",
             f"RESTORE TABLE d.t TO VERSION {choose.randint(3, 8)}",
@@ -51,9 +57,10 @@ def statement(choose: random.Random, branch: str, fields: list[str]) -> str:
 
 
 @pytest.mark.parametrize("seed", HISTORIES)
-def test_model_and_lake_agree(seed: int) -> None:
+@pytest.mark.parametrize("kind", [Pair, NestedPair])
+def test_model_and_lake_agree(kind: type[Pair], seed: int) -> None:
     choose = random.Random(seed)
-    with NestedPair() as pair:
+    with kind() as pair:
         for line in BEGINNING:
             pair.run("main", parse(line), compare=False)
         for _ in range(choose.randint(6, 18)):
@@ -61,7 +68,7 @@ def test_model_and_lake_agree(seed: int) -> None:
             tables = pair.model.state(branch).tables.values()
             labels = [c.label for table in tables for c in table.columns if c.label not in OUTSIDE]
             try:
-                pair.run(branch, parse(statement(choose, branch, labels)))
+                pair.run(branch, parse(statement(choose, branch, labels, nested=kind is NestedPair)))
             except Undecided:  # the model does not decide this
                 pair.script.pop()
         pair.compare_all()
