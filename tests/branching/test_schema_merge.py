@@ -40,7 +40,9 @@ class Case(NamedTuple):
 
     def merge(self, **options):
         aliases = options.pop("aliases", self.aliases)
-        return merge_schemas(self.bases, schema(self.ours, 2), schema(self.theirs, 3), aliases, table="d.t", **options)
+        return merge_schemas(
+            self.bases, schema(self.ours, 2), schema(self.theirs, 3), aliases.items(), table="d.t", **options
+        )
 
 
 ONE_SIDE = [
@@ -348,7 +350,7 @@ def test_new_aliases_are_recorded_once():
                 "a:int, s:struct<x:int, y@y_2:int>, v@v_2:int")  # fmt: skip
     first = case.merge()
     assert first.new_aliases == {"v_2": "v", f"s{STEP}y_2": f"s{STEP}y"}
-    again = merge_schemas(case.bases, first.schema, schema(case.theirs), first.new_aliases)
+    again = merge_schemas(case.bases, first.schema, schema(case.theirs), first.new_aliases.items())
     assert (again.new_aliases, again.changed) == ({}, False)
 
 
@@ -546,10 +548,10 @@ def test_merging_twice_is_merging_once(one, another):
     merged = merge_schemas([base], ours, theirs)
     assume(not merged.conflicts)
     assert merge_schemas([theirs], merged.schema, theirs).schema is merged.schema
-    again = merge_schemas([base], merged.schema, theirs, merged.new_aliases)
+    again = merge_schemas([base], merged.schema, theirs, merged.new_aliases.items())
     assert again.conflicts == ()
     assert text(again.schema) == text(merged.schema)
-    back = merge_schemas([theirs], theirs, merged.schema, merged.new_aliases)
+    back = merge_schemas([theirs], theirs, merged.schema, merged.new_aliases.items())
     assert back.conflicts == ()
     assert text(back.schema) == text(merged.schema)
 
@@ -588,8 +590,8 @@ def test_aliases_hold_in_later_merges(one, another, third):
     assume(not first.conflicts)
     later = evolved(theirs, third, names)
     for second in (
-        merge_schemas([theirs], first.schema, later, first.new_aliases),
-        merge_schemas([theirs], later, first.schema, first.new_aliases),
+        merge_schemas([theirs], first.schema, later, first.new_aliases.items()),
+        merge_schemas([theirs], later, first.schema, first.new_aliases.items()),
     ):
         if second.conflicts:
             continue

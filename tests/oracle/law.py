@@ -632,7 +632,9 @@ class TableMerge:
     def find_row_conflicts(self, changes: "list[Change]", columns: list[Column]) -> None:
         """detect = 'row' | 'cell': LAW.md, "Beyond"."""
         if self.how.predicates:
-            inserted = [change.ours for change in changes if change.ours_class == "insert"]
+            inserted = [
+                change.ours for change in changes if change.ours_class == "insert" and not self.taken_away(change)
+            ]
             for write in self.statements(changes):
                 if any(write.matches(row) for row in inserted):
                     self.conflict(f"{write.kind}/insert", data=True)
@@ -730,6 +732,11 @@ class TableMerge:
                 elif not row and last.write.kind != "overwrite" and write.scope.holds(last):
                     table.rows[origin] = last.killed(write)
 
+    def taken_away(self, change: "Change") -> bool:
+        """Theirs' overwrites take this row of ours, whatever else theirs did."""
+        row, theirs = change.ours, living(change.theirs_record)
+        return any(write.scope.holds(row) and not self.came_after(write, row, theirs) for write in self.overwrites())
+
     @staticmethod
     def came_after(write: Write, row: Row, theirs: Row | None) -> bool:
         """Theirs has this version, or has had it and still has the row where it overwrote: so it came afterwards."""
@@ -778,6 +785,8 @@ def last_shared(ours: Row | None, theirs: Row | None) -> Row | None:
     """The last version of a row that both sides had; a version that a merge left behind was had, too."""
     if not ours or not theirs:
         return None
+    if ours.version != theirs.version and ours.version in theirs.had and theirs.version in ours.had:
+        return None  # each picked the other's: nobody knows which is newer
     mine = next((row for row in ours.versions if row.version in theirs.had), None)
     other = next((row for row in theirs.versions if row.version in ours.had), None)
     return mine if mine is ours else other

@@ -1,6 +1,33 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "an UPDATE whose row another one changed too, and a pick left as it was, meets ours' inserts": (
+        "CREATE TABLE d.t (k INT, p INT, a INT, b INT); "
+        "INSERT INTO d.t (k, p, a, b) VALUES (1, 0, 0, 5), (2, 0, 0, 6), (3, 1, NULL, 7); CREATE BRANCH dev FROM main; "
+        "CREATE BRANCH exp FROM dev; USE BRANCH exp; DELETE FROM d.t WHERE p = 0; INSERT INTO d.t (k, p, a) VALUES "
+        "(3, 1, 3); UPDATE d.t SET b = 0 WHERE k >= 1; USE BRANCH dev; UPDATE d.t SET p = 0 WHERE k < 4; "
+        "CHERRY PICK exp@6 RESOLVE USING OURS; USE BRANCH exp; MERGE BRANCH dev WITH (detect = 'row')"
+    ),
+    "ours' inserts in what theirs overwrote are in nobody's way": (
+        "CREATE TABLE d.t (k INT, p INT, a INT) PARTITIONED BY (p); INSERT INTO d.t (k, p, a) VALUES (1, 0, 1), "
+        "(2, 1, 2); CREATE BRANCH dev FROM main; USE BRANCH dev; DELETE FROM d.t WHERE k = 1; TRUNCATE TABLE d.t "
+        "PARTITION (p = 1); USE BRANCH main; INSERT INTO d.t (k, p, a) VALUES (1, 1, 3); MERGE BRANCH dev WITH "
+        "(detect = 'row')"
+    ),
+    "statements from before a RESTORE that went back behind a merge": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 1), (2, 2), (3, 3); CREATE BRANCH dev FROM "
+        "main; USE BRANCH dev; INSERT INTO d.t (k, a) VALUES (10, 1), (11, 1); DELETE FROM d.t WHERE k = 10; USE BRANCH"
+        " main; MERGE BRANCH dev; RESTORE BRANCH TO VERSION 3; CREATE BRANCH exp FROM main; USE BRANCH exp; INSERT INTO"
+        " d.t (k, a) VALUES (20, 1); USE BRANCH main; DELETE FROM d.t WHERE k = 2; REVERT main@6; RESTORE BRANCH TO "
+        "VERSION 6; USE BRANCH exp; MERGE BRANCH main WITH (detect = 'row')"
+    ),
+    "each picked the other's UPDATE: nobody knows which is newer": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (0, 1); CREATE BRANCH dev FROM main; USE BRANCH"
+        " dev; UPDATE d.t SET a = 2; USE BRANCH main; UPDATE d.t SET a = 3; CHERRY PICK dev@4 RESOLVE USING THEIRS; USE"
+        " BRANCH dev; CHERRY PICK main@4 RESOLVE USING THEIRS; MERGE BRANCH main WITH (detect = 'row'); MERGE BRANCH "
+        "main WITH (detect = 'file'); USE BRANCH main; MERGE BRANCH dev WITH (detect = 'cell'); MERGE BRANCH dev "
+        "RESOLVE USING OURS; USE BRANCH dev; MERGE BRANCH main"
+    ),
     "a column that theirs dropped takes ours' changes of it with it": (
         "CREATE TABLE d.t (k INT, p INT, b INT); INSERT INTO d.t (k, p, b) VALUES (1, 0, 5), (2, 0, 6); "
         "CREATE BRANCH exp FROM main; USE BRANCH exp; UPDATE d.t SET b = 0 WHERE k < 2; USE BRANCH main; "

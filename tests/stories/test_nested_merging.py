@@ -159,3 +159,62 @@ def test_a_field_that_both_added_is_one_and_nothing_is_left_to_merge(structs):
     structs.on("dev").merge("main")
     structs.merge("dev")
     assert structs.on("dev").merge("main").up_to_date
+
+
+ADDED = {
+    "a column": ("", "c", "{}", lambda row: row[1]),
+    "a field": (", s STRUCT<a: INT>", "s.c", "named_struct('a', 1, 'c', {})", lambda row: row[1]["c"]),
+    "a field of elements": (
+        ", s ARRAY<STRUCT<a: INT>>",
+        "s.element.c",
+        "array(named_struct('a', 1, 'c', {}))",
+        lambda row: row[1][0]["c"],
+    ),
+    "a field of values": (
+        ", s MAP<STRING, STRUCT<a: INT>>",
+        "s.value.c",
+        "map('k', named_struct('a', 1, 'c', {}))",
+        lambda row: dict(row[1])["k"]["c"],
+    ),
+}
+
+
+@pytest.fixture(params=ADDED.values(), ids=ADDED.keys())
+def added(request, lake):
+    """`d.t` on main, dev and exp; all three add `c`, as a column or inside one. With a way to write a row, and to read
+    `c` of all rows."""
+    more, path, value, read = request.param
+    told(lake, f"CREATE TABLE d.t (id INT{more})", "CREATE BRANCH dev", "CREATE BRANCH exp")
+    for name in ("main", "dev", "exp"):
+        told(lake.on(name), f"ALTER TABLE d.t ADD COLUMN {path} INT")
+
+    def write(branch: str, id_: int) -> None:
+        told(lake.on(branch), f"INSERT INTO d.t VALUES ({id_}, {value.format(id_ * 10)})")
+
+    def seen(branch: str = "main") -> dict[int, int]:
+        return {row[0]: read(row) for row in rows(lake.on(branch), "d.t")}
+
+    return lake, write, seen
+
+
+def test_an_undone_merge_that_made_two_one_is_remembered(added):
+    lake, write, seen = added
+    write("main", 1)
+    write("dev", 2)
+    lake.merge("dev")
+    lake.revert(f"main@{lake.version}")
+    write("dev", 3)
+    lake.merge("dev")
+    assert seen() == {1: 10, 3: 30}
+
+
+def test_three_that_became_one_in_two_merges_stay_one(added):
+    lake, write, seen = added
+    write("dev", 2)
+    lake.merge("dev")
+    lake.on("exp").merge("dev")
+    lake.revert(f"main@{lake.version}")
+    write("exp", 3)
+    lake.merge("exp")
+    assert seen() == {3: 30}
+    assert seen("exp") == {2: 20, 3: 30}

@@ -262,3 +262,28 @@ def test_resolutions_of_what_is_merged_already(at_odds, ids):
         at_odds.merge("dev", resolutions={"d.t": settled(ids)})
     with pytest.raises(AnabranchError):
         at_odds.merge("main", into="dev", resolutions={"d.t": settled(ids)})
+
+
+def test_a_row_that_theirs_has_a_newer_version_of_is_not_asked_about(lake):
+    told(lake, "CREATE TABLE d.t (id INT, p STRING)", "INSERT INTO d.t VALUES (1, 'x'), (2, 'y')")
+    before, dev = lake.version, lake.create_branch("dev")
+    told(lake, "DELETE FROM d.t WHERE id = 2")
+    dev.merge("main")
+    dev.revert(f"main@{lake.version}")
+    told(dev, "UPDATE d.t SET p = 'dev'")
+    lake.restore(before, table="d.t")
+    lake.merge("dev", detect="row")
+    assert rows(lake, "d.t") == [(1, "dev"), (2, "dev")]
+
+
+def test_a_row_that_one_of_several_bases_lacks_has_no_base(lake):
+    told(lake, "CREATE TABLE d.t (id INT NOT NULL, p STRING)", "INSERT INTO d.t VALUES (1, 'x'), (2, 'y')")
+    dev = lake.create_branch("dev")
+    told(dev, "DELETE FROM d.t WHERE id = 1")
+    told(lake, "UPDATE d.t SET p = 'z' WHERE id = 2")
+    before = lake.version
+    lake.merge("dev", detect="row")
+    dev.merge(f"main@{before}", detect="row")
+    told(lake, f"RESTORE TABLE d.t TO VERSION {before}", "UPDATE d.t SET p = 'mm' WHERE id = 1")
+    (conflict,) = lake.conflicts("dev", detect="row")
+    assert (conflict.base, conflict.ours, conflict.theirs) == (None, {"id": 1, "p": "mm"}, "deleted")

@@ -102,18 +102,19 @@ def mend(rows: pa.Array, others: pa.Array, type_: DataType, stored: DataType | N
         pairs = zip(rows.flatten(), others.flatten(), _inner(type_, stored), strict=True)
         children = [mend(mine, other, inner, old) for mine, other, (_, inner, old) in pairs]
         return pa.StructArray.from_arrays(children, fields=list(rows.type), mask=rows.is_null())
-    known = _without_lacking(type_, stored)
+    known = stored_part(type_, stored)
     differ = unequal(*(convert(pa.chunked_array([side]), type_, known).combine_chunks() for side in (rows, others)))
     return pc.if_else(pa.array(differ), rows, others)
 
 
-def _without_lacking(type_: DataType, stored: DataType) -> DataType:
-    """The part of a type that another one stores."""
-    kept = {name: _without_lacking(inner, old) for name, inner, old in _inner(type_, stored) if old is not None}
+def stored_part(type_: DataType, stored: DataType) -> DataType:
+    """The part of a type that another one stores; all of it where they have nothing in common."""
+    kept = {name: stored_part(inner, old) for name, inner, old in _inner(type_, stored) if old is not None}
+    if not kept:
+        return type_
     if isinstance(type_, Struct):
         return Struct(tuple(replace(f, type=kept[f.physical]) for f in type_.fields if f.physical in kept))
     if isinstance(type_, Array):
         return replace(type_, element=kept["element"])
-    if isinstance(type_, Map):
-        return replace(type_, key=kept["key"], value=kept["value"])
-    return type_
+    assert isinstance(type_, Map)
+    return replace(type_, key=kept["key"], value=kept["value"])

@@ -14,9 +14,8 @@ A column inside structs is found by a path of physical names, joined by STEP, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from anabranch.branching.objects import Side, three_way
 from anabranch.model import types
@@ -35,7 +34,8 @@ Members = tuple[Column, ...]
 Pairs = Mapping[str, tuple[Column, Column]]
 """The physical name of a merged column -> the column as ours and as theirs has it."""
 
-_NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+Known = Collection[tuple[str, str]]
+"""Pairs of physical paths that a merge in either side's history unified, undone or not."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ def merge_schemas(
     bases: Sequence[Schema],
     ours: Schema,
     theirs: Schema,
-    aliases: Mapping[str, str] = _NO_ALIASES,
+    known: Known = (),
     resolve: Side | None = None,
     table: str = "",
 ) -> SchemaMerge:
-    """`aliases`: every pair that a merge in either side's history unified. The result has the id of the side that it
-    equals, else UNNUMBERED. `resolve` settles types that do not fit; names, key and partition spec it cannot."""
+    """The result has the id of the side that it equals, else UNNUMBERED. `resolve` settles types that do not fit, but
+    neither names nor key and partition spec."""
     if alike(ours, theirs) or (bases and all(alike(base, theirs) for base in bases)):
         return SchemaMerge(ours)
-    merge = _Merge(table, aliases, resolve)
+    merge = _Merge(table, known, resolve)
     columns = merge.members([base.columns for base in bases], ours.columns, theirs.columns, _Scope())
     key = merge.spec("primary key", columns, [base.primary_key for base in bases], ours.primary_key, theirs.primary_key)
     partition = merge.spec(
@@ -162,7 +162,7 @@ class _Merge:
     """One merge under way; it collects what it finds."""
 
     table: str
-    aliases: Mapping[str, str]
+    known: Known
     resolve: Side | None
     conflicts: list[ConflictRecord] = field(default_factory=list)
     new_aliases: dict[str, str] = field(default_factory=dict)
@@ -214,11 +214,7 @@ class _Merge:
         that is a conflict unless the other side has the same two, or none."""
         sides = (*bases, ours, theirs)
         pairs = [(column.physical, alias) for side in sides for column in side for alias in column.aliases]
-        for one, another in self.aliases.items():
-            (one_parent, _, one_leaf), (parent, _, leaf) = one.rpartition(STEP), another.rpartition(STEP)
-            if one_parent in scope.names and parent in scope.names:
-                pairs.append((one_leaf, leaf))
-        find = _classes(pairs)
+        find = _classes([*pairs, *_inside(self.known, scope.names)])
 
         split: set[str] = set()
         for side in sides:
@@ -393,6 +389,52 @@ def _told_apart(columns: Sequence[Column], ours: Members) -> Members:
             taken.add(fold(label))
         labels[place] = label
     return tuple(replace(column, label=labels[place]) for place, column in enumerate(columns))
+
+
+def _inside(known: Known, scopes: Set[str]) -> Iterator[tuple[str, str]]:
+    """The pairs of names that stand in a struct of these paths, all of them its own."""
+    for one, another in known:
+        (one_parent, _, one_leaf), (parent, _, leaf) = one.rpartition(STEP), another.rpartition(STEP)
+        if one_parent in scopes and parent in scopes:
+            yield one_leaf, leaf
+
+
+def with_aliases(columns: Members, written: Sequence[Members], known: Known) -> Members:
+    """The columns, and the fields in them, with all names that they are known by and files of other schemas have."""
+    return _with_aliases(columns, written, known, frozenset({""}))
+
+
+def _with_aliases(columns: Members, written: Sequence[Members], known: Known, scopes: frozenset[str]) -> Members:
+    pairs = [(column.physical, alias) for column in columns for alias in column.aliases]
+    find = _classes([*pairs, *_inside(known, scopes)])
+    taken = {name for column in columns for name in _names(column)}
+    others = sorted({old.physical for members in written for old in members} - taken)
+    found = []
+    for column in columns:
+        mine = {find(name) for name in _names(column)}
+        column = replace(column, aliases=(*column.aliases, *(name for name in others if find(name) in mine)))
+        stored = [old.type for members in written if (old := _stored(column, members)) is not None]
+        inner = frozenset(_path(scope, name) for scope in scopes for name in _names(column))
+        found.append(replace(column, type=_type_with_aliases(column.type, stored, known, inner)))
+    return tuple(found)
+
+
+def _type_with_aliases(type_: DataType, written: Sequence[DataType], known: Known, scopes: frozenset[str]) -> DataType:
+    def inside(step: str) -> frozenset[str]:
+        return frozenset(_path(scope, step) for scope in scopes)
+
+    if isinstance(type_, Struct):
+        structs = [_members(old) for old in written if isinstance(old, Struct)]
+        return _struct(_with_aliases(_members(type_), structs, known, scopes))
+    if isinstance(type_, types.Array):
+        elements = [old.element for old in written if isinstance(old, types.Array)]
+        return replace(type_, element=_type_with_aliases(type_.element, elements, known, inside("element")))
+    if isinstance(type_, types.Map):
+        maps = [old for old in written if isinstance(old, types.Map)]
+        key = _type_with_aliases(type_.key, [old.key for old in maps], known, inside("key"))
+        value = _type_with_aliases(type_.value, [old.value for old in maps], known, inside("value"))
+        return replace(type_, key=key, value=value)
+    return type_
 
 
 def _classes(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:

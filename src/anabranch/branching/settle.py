@@ -146,7 +146,7 @@ def settle(
     places = np.flatnonzero(merges)
     rows = pa.table(combined, names=names).take(pa.array(places))
     shown = _shown((bases.shown(), ours, theirs), apart)
-    records = _records(table, contest, np.flatnonzero(open_), shown, cells, detect)
+    records = _records(table, contest, np.flatnonzero(open_), shown, cells, detect, bases.lacking)
     changed_there |= ~there
     news = bool(changed_there.any())
     return Settled(
@@ -186,8 +186,10 @@ def _records(
     sides: tuple[pa.Table, pa.Table, pa.Table],
     cells: list[np.ndarray],
     detect: Detect,
+    lacking: np.ndarray | None,
 ) -> tuple[ConflictRecord, ...]:
-    """What a person is shown of the open conflicts: base, ours and theirs of each."""
+    """What a person is shown of the open conflicts: base, ours and theirs of each. A row that is `lacking` in one of
+    several bases has none."""
     here, there = contest.ours[places] >= 0, contest.theirs[places] >= 0
     shown = [side.take(pa.array(places)).to_pylist() for side in sides]
     clashes = np.array([clash[places] for clash in cells]).T
@@ -198,6 +200,7 @@ def _records(
         if detect == "cell" and here[at] and there[at]:
             rule = f"update/update of {', '.join(names[clashes[at]])}" if clashes[at].any() else rule
         base, mine, other = (rows[at] for rows in shown)
+        base = None if lacking is not None and lacking[places[at]] else base
         ours, theirs = mine if here[at] else "deleted", other if there[at] else "deleted"
         return ConflictRecord(table, "row", rule, ours, theirs, base, int(contest.base[places[at]]))
 

@@ -103,6 +103,13 @@ def not_shown(
     return ids[~both]
 
 
+def _crossed(ids: np.ndarray, origins: np.ndarray, heads: tuple[TableState, TableState]) -> np.ndarray:
+    """The origins of which each head shows another one of these versions."""
+    shown = [np.isin(ids, ids_of({slot: visible(head, slot) for slot in by_slot(ids)})) for head in heads]
+    here, there = (origins[one & ~other] for one, other in (shown, shown[::-1]))
+    return np.intersect1d(here, there)
+
+
 def with_shared(
     bases: Sequence[TableState],
     common: TableState,
@@ -113,8 +120,9 @@ def with_shared(
 ) -> tuple[TableState, Shared]:
     """What the bases have in common, with these slots, which both heads placed since, in the order in which one of them
     did. Where those that no base has hold several versions of a row, the last one is shown, and the common one only
-    where a head still shows it. (What only some bases have, they disagree on.) `never_had`: versions that a side placed
-    and never showed."""
+    where a head still shows it. (What only some bases have, they disagree on.) Where each head shows another one of
+    them, nobody knows which is newer, and both changed the row. `never_had`: versions that a side placed and never
+    showed."""
     parts = {**common.parts, **slots}
     young = frozenset(slot for slot in slots if not any(slot in base.parts for base in bases))
     versions = [part for part in slots.values() if part.slot in young]
@@ -131,6 +139,7 @@ def with_shared(
     older = Versions.of(origins_of(lost, common.parts, origins), lost).find(found)
     both = ids_of({slot: ours[slot] & theirs[slot] for slot in ours.keys() & theirs.keys()})
     hidden = ~newest | np.isin(ids, never_had) | ((older >= 0) & ~np.isin(older, both))
+    hidden |= np.isin(found, _crossed(ids, found, heads))
     dead = united([common.dead, by_slot(ids[hidden]), by_slot(older[(older >= 0) & ~hidden])])
     order = np.argsort(ids)
     rows, older = ids[order], older[order]

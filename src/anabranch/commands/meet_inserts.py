@@ -95,8 +95,7 @@ class Inserts:
 
     def _apply(self, statements: Sequence[Spoken], spared: np.ndarray) -> None:
         """Theirs wins: its statements are run on ours' new rows, too."""
-        ids = self._all
-        ids = ids[~np.isin(ids, spared) & left_standing(self.head, self.replay, ids)]  # others theirs overwrote
+        ids = self._all[~np.isin(self._all, spared)]
         if pairs_apart(self.merger, self.made, [(self.head, ids)]):
             return  # theirs' types do not hold these rows, which is a conflict by itself
         try:
@@ -164,12 +163,14 @@ class Inserts:
 
     def _state(self) -> TableState:
         """Parts that may hold rows which no base has, under any version; of older parts only rows that are back, and of
-        parts that theirs has too, by a pick say, only rows that it does not show."""
+        new versions that theirs got too, by a pick say, those that it does not show."""
         there = self.merger.other.head
-        placed = [slot for slot, cause in self.merger.mine.placed.items() if cause != "overwrite"]
-        parts = {slot: self.head.parts[slot] for slot in placed if slot not in there.parts}
-        both = [slot for slot in placed if slot in there.parts and slot in there.dead]
-        some = {slot: visible(self.head, slot) - visible(there, slot) for slot in both}
+        placed = self.merger.mine.placed.items()
+        parts = {
+            slot: self.head.parts[slot] for slot, cause in placed if slot not in there.parts and cause != "overwrite"
+        }
+        both = [slot for slot, part in self.merger.born.items() if part.has_origin and slot in self.head.parts]
+        some = {slot: visible(self.head, slot) - visible(there, slot) for slot in both if slot in there.dead}
         some |= {slot: rows for slot, rows in by_slot(self.merger.risen).items() if slot not in parts}
         shared = {slot: self.head.parts[slot] for slot in some}
         others = {slot: BitMap(range(part.rows)) - some[slot] for slot, part in shared.items()}
@@ -182,7 +183,9 @@ class Inserts:
         return self._new(ids_of({slot: visible(state, slot) for slot in state.parts}))
 
     def _new(self, ids: np.ndarray) -> np.ndarray:
-        """Without new versions of rows that a base has, or that an overwrite wrote."""
+        """Without new versions of rows that a base has, or that an overwrite wrote, and without those that theirs takes
+        away or has a newer version of."""
+        ids = ids[left_standing(self.head, self.replay, ids)]
         born = origins_of(ids, self.head.parts, self.merger.origins) >> POSITION_BITS
         overwritten = [slot for slot, cause in self.merger.mine.placed.items() if cause == "overwrite"]
         known = np.isin(born, [*self.merger.base_state.parts, *overwritten])

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.branching.equality import unequal
+from anabranch.branching.fields import stored_part
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Contest
 from anabranch.branching.schema_merge import Pairs, holds, unreadable
@@ -113,11 +114,11 @@ def in_one_column(conflict: ConflictRecord, beside: Mapping[str, Column]) -> Con
 def read_apart(
     merger: TableMerger, schema: Schema, pairs: Pairs, contest: Contest, bases: Versions
 ) -> Mapping[str, Apart]:
-    """The contest's rows in these columns, by their labels in the merged schema."""
+    """The contest's rows in these columns, by their labels in the merged schema. Fields that it lacks do not count."""
     found = {}
     for column in schema.columns:
         if column.physical in pairs:
-            mine, other = pairs[column.physical]
+            mine, other = (replace(own, type=stored_part(own.type, column.type)) for own in pairs[column.physical])
             before, ours, here = _one_side(merger, mine, (merger.mine.head, contest.ours), bases)
             _, theirs, there = _one_side(merger, other, (merger.other.head, contest.theirs), bases)
             found[column.label] = Apart(before, ours, theirs, here, there)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 BROUGHT = "statements"
 """In what a merge or pick did to rows: where the deletes and updates are that it brought, as segments."""
+
+
+_NO_PARTS: Mapping[int, Part] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,8 @@ class Statements:
         removed = self._parts([slot for delta in deltas for slot in delta.removed], at)
         gone = {slot: BitMap(range(part.rows)) for slot, part in removed.items()}
         ids = ids_of(united([gone, *(delta.killed for delta in deltas)]))
-        origins = self._origins(ids, at)
+        came = {part.slot: part for delta in deltas for part in delta.placed}
+        origins = self._origins(ids, at, came)
         theirs = np.isin(ids >> POSITION_BITS, placed) & ~np.isin(origins >> POSITION_BITS, placed)
         ended: np.ndarray = origins[~theirs]
         return ended
@@ -210,14 +215,14 @@ class Statements:
         each = [reached(base, self.catalog.origin, merges) for base in self.at.bases]
         return {id: min(reach.get(id, -1) for reach in each) for id in each[0]}
 
-    def _origins(self, ids: np.ndarray, at: Position) -> np.ndarray:
+    def _origins(self, ids: np.ndarray, at: Position, came: Mapping[int, Part] = _NO_PARTS) -> np.ndarray:
         """Of versions that theirs may never have had: a pick can bring a statement without what it ran on."""
-        return origins_of(ids, self._parts(np.unique(ids >> POSITION_BITS).tolist(), at), self.sides.origins)
+        return origins_of(ids, self._parts(np.unique(ids >> POSITION_BITS).tolist(), at, came), self.sides.origins)
 
-    def _parts(self, slots: Iterable[int], at: Position) -> dict[int, Part]:
-        """These slots, as they were before a commit."""
+    def _parts(self, slots: Iterable[int], at: Position, came: Mapping[int, Part] = _NO_PARTS) -> dict[int, Part]:
+        """These slots, as they were before a commit, or `came` with it."""
         parts = {part.slot: part for delta in self.deltas for part in delta.placed}
-        parts |= self.sides.base_state.parts
+        parts |= {**came, **self.sides.base_state.parts}
         if not parts.keys() >= set(slots):
             parts |= self.catalog.state(Position(at.branch_id, at.version - 1), self.id).parts
         return {slot: parts[slot] for slot in slots}

@@ -6,7 +6,6 @@ cell merge combines are kept until the whole merge is known to pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -18,7 +17,7 @@ from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowMerge, merge_rows
 from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of
-from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
+from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike, with_aliases
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import HAD, scope_json
 from anabranch.branching.settle import same_rows
@@ -39,7 +38,6 @@ from anabranch.commands.statements import BROUGHT, Statements
 from anabranch.commands.table_sides import TableSides
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Segment
-from anabranch.model.part import Part
 from anabranch.model.records import Operation, PartitionRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.options import option
@@ -199,8 +197,8 @@ class TableMerger(TableSides):
             made.record = replace(made.record, schema_id=theirs.id)
             made.operations.append(("column", {}))
             return
-        aliases = self._known_aliases(ours, theirs)
-        merged = merge_schemas(bases or [theirs], ours, theirs, aliases, self.choice, self.name)
+        known = self._known_aliases(ours, theirs)
+        merged = merge_schemas(bases or [theirs], ours, theirs, known, self.choice, self.name)
         made.conflicts += merged.conflicts
         made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
         made.news |= merged.changed or merged.set_aside
@@ -226,11 +224,13 @@ class TableMerger(TableSides):
             return True
         return len(self.at.bases) == 1 and self.ours == self.bases[0] and not self.mine.changed and not self.born
 
-    def _known_aliases(self, *schemas: Schema) -> dict[str, str]:
-        found = {alias: column.physical for schema in schemas for column in schema.columns for alias in column.aliases}
+    def _known_aliases(self, *schemas: Schema) -> set[tuple[str, str]]:
+        found = {
+            (alias, column.physical) for schema in schemas for column in schema.columns for alias in column.aliases
+        }
         for head in (self.here, self.at.theirs):
             for _, change in self.reads.column_changes(head, self.id):
-                found |= change.detail.get("aliases", {})
+                found |= set(change.detail.get("aliases", {}).items())
         return found
 
     def _merge_partitions(self, made: TableMerge) -> None:
@@ -319,19 +319,11 @@ class TableMerger(TableSides):
         if {part.schema_id for parts in replay.placed.values() for part in parts} <= {self.ours.schema_id}:
             return
         known = self._known_aliases(self.schema(self.ours), self.schema(self.theirs))
-        held = {c.physical for parts in replay.placed.values() for c in self._columns_of(parts)}
-        columns = []
-        for column in made.schema.columns:
-            names = {column.physical, *column.aliases}
-            new = sorted(a for a in held - names if _root(a, known) in {_root(name, known) for name in names})
-            new = [name for name in new if made.schema.physical(name) is None]
-            columns.append(replace(column, aliases=(*column.aliases, *new)) if new else column)
-        if tuple(columns) != made.schema.columns:
-            made.schema, made.new_schema = replace(made.schema, columns=tuple(columns)), True
-
-    def _columns_of(self, parts: Sequence[Part]) -> list[Column]:
-        ids = {part.schema_id for part in parts}
-        return [column for id in sorted(ids) for column in self.reads.schema(self.id, id).columns]
+        placed = {part.slot: part for parts in replay.placed.values() for part in parts}
+        written = [schema.columns for _, schema in sorted(self.written(placed).items())] if known else []
+        columns = with_aliases(made.schema.columns, written, known) if known else made.schema.columns
+        if columns != made.schema.columns:
+            made.schema, made.new_schema = replace(made.schema, columns=columns), True
 
     def _resolution(self, made: TableMerge) -> Resolution | None:
         """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
@@ -410,12 +402,3 @@ class TableMerger(TableSides):
             return
         placed = {part.schema_id for delta in made.deltas for part in delta.placed}
         made.hidden = sorted(placed - self.reads.schema_ids(self.here)[self.id])
-
-
-def _root(name: str, aliases: Mapping[str, str]) -> str:
-    """The name that a chain of unified names ends in."""
-    seen = set()
-    while name in aliases and name not in seen:
-        seen.add(name)
-        name = aliases[name]
-    return name
