@@ -1,6 +1,18 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "CHERRY PICK of an UPDATE of a row that ours had updated, and that a merge has deleted with it": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; UPDATE d.t SET p = 0 WHERE k = 2; USE BRANCH a; "
+        "UPDATE d.t SET a = 2 WHERE k = 2; USE BRANCH main; DELETE FROM d.t WHERE a = 0; USE BRANCH a; MERGE BRANCH "
+        "main WITH (detect = 'file'); CHERRY PICK main@4"
+    ),
+    "columns that only go by another name in files are no news": (
+        "CREATE TABLE d.t (k INT, p INT, a INT, b INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE "
+        "BRANCH exp; ALTER TABLE d.t DROP COLUMN a; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN C DOUBLE; USE BRANCH "
+        "main; ALTER TABLE d.t ADD COLUMN C DOUBLE; MERGE BRANCH dev RESOLVE USING THEIRS; USE BRANCH exp; MERGE BRANCH "
+        "dev; MERGE BRANCH main"
+    ),
     "an UPDATE whose row another one changed too, and a pick left as it was, meets ours' inserts": (
         "CREATE TABLE d.t (k INT, p INT, a INT, b INT); "
         "INSERT INTO d.t (k, p, a, b) VALUES (1, 0, 0, 5), (2, 0, 0, 6), (3, 1, NULL, 7); CREATE BRANCH dev FROM main; "

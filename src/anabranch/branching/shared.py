@@ -16,9 +16,11 @@ from anabranch.branching.rows import Origins, Positions, Versions, ids_of, lost_
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot, united, without
+from anabranch.storage.row_ids import by_slot, united
 
 _NONE = np.empty(0, np.int64)
+_STILL = np.iinfo(np.int64).max
+"""The end of what is still shown: after all versions."""
 
 
 @dataclass(frozen=True)
@@ -60,29 +62,50 @@ NOTHING_SHARED = Shared(frozenset(), _NONE, _NONE)
 
 def discarded(deltas: Iterable[TableDelta], head: TableState, origins: Origins) -> np.ndarray:
     """Rows and versions that a merge placed and killed at once (by A4, or because they were deleted by then), where the
-    side shows no other version: they were never had. (Those that were updated again, or left behind for its own one,
-    were.)"""
-    at: dict[int | None, dict[int, Part]] = {}
-    killed: dict[int | None, list[Positions]] = {}
+    side showed no other version then or later: they were never had. (Those that were updated again, or left behind for
+    its own one, were.)"""
+    at: dict[int, dict[int, Part]] = {}
+    killed: dict[int, list[Positions]] = {}
     for delta in deltas:
-        at.setdefault(delta.version, {}).update({part.slot: part for part in delta.placed})
-        killed.setdefault(delta.version, []).append(delta.killed)
+        at.setdefault(delta.version or 0, {}).update({part.slot: part for part in delta.placed})
+        killed.setdefault(delta.version or 0, []).append(delta.killed)
     placed: dict[int, Part] = {}
-    stillborn: dict[int, BitMap] = {}
-    shown = []
-    for version, parts in at.items():
-        at_once = {slot: rows for slot, rows in united(killed[version]).items() if slot in parts}
-        stillborn = united([stillborn, at_once])
+    stillborn, died = _Ended(), _Ended()
+    for version, parts in sorted(at.items()):
+        gone = united(killed[version])
+        stillborn.add({slot: rows for slot, rows in gone.items() if slot in parts}, version)
+        died.add({slot: rows for slot, rows in gone.items() if slot in placed and placed[slot].has_origin}, version)
         placed |= parts
-        live = {slot: BitMap(range(part.rows)) for slot, part in parts.items() if part.has_origin}
-        shown.append(ids_of(without(live, at_once)))
-    for slot, part in placed.items():  # of first versions only those count that are back
-        rows = visible(head, slot)
-        shown.append(ids_of({slot: rows if part.has_origin else rows & stillborn.get(slot, BitMap())}))
-    ids = ids_of(stillborn)
+    ids, when = stillborn.last()
     if not len(ids):
         return ids
-    return ids[~np.isin(origins_of(ids, placed, origins), origins_of(np.concatenate(shown), placed, origins))]
+    for slot, part in placed.items():  # of first versions only those count that are back
+        rows = visible(head, slot)
+        died.add({slot: rows if part.has_origin else rows & by_slot(ids).get(slot, BitMap())}, _STILL)
+    others, until = died.last()
+    its = origins_of(others, placed, origins)
+    order = np.lexsort((until, its))
+    _, ends = np.unique(its[order][::-1], return_index=True)
+    last = order[len(order) - 1 - ends]  # of every origin the version that was shown for the longest
+    mine = Versions.of(its[last], until[last]).find(origins_of(ids, placed, origins))
+    return ids[mine <= when]
+
+
+class _Ended:
+    """Rows, and the version that ended them; the last one counts."""
+
+    def __init__(self) -> None:
+        self.ids, self.versions = [_NONE], [_NONE]
+
+    def add(self, rows: Positions, version: int) -> None:
+        found = ids_of(rows)
+        self.ids.append(found)
+        self.versions.append(np.full(len(found), version, np.int64))
+
+    def last(self) -> tuple[np.ndarray, np.ndarray]:
+        ids, versions = np.concatenate(self.ids), np.concatenate(self.versions)
+        found, ends = np.unique(ids[::-1], return_index=True)
+        return found, versions[::-1][ends]
 
 
 def not_shown(

@@ -201,7 +201,8 @@ class TableMerger(TableSides):
         merged = merge_schemas(bases or [theirs], ours, theirs, known, self.choice, self.name)
         made.conflicts += merged.conflicts
         made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
-        made.news |= merged.changed or merged.set_aside
+        shows = merged.new_aliases or not shown_alike(ours, merged.schema)
+        made.news |= bool(shows) or merged.set_aside
         if merged.changed:
             detail = {"aliases": dict(merged.new_aliases)} if merged.new_aliases else {}
             made.operations.append(("column", detail))
