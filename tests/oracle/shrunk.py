@@ -10,8 +10,8 @@ SHRUNK = {
     "columns that only go by another name in files are no news": (
         "CREATE TABLE d.t (k INT, p INT, a INT, b INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE "
         "BRANCH exp; ALTER TABLE d.t DROP COLUMN a; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN C DOUBLE; USE BRANCH "
-        "main; ALTER TABLE d.t ADD COLUMN C DOUBLE; MERGE BRANCH dev RESOLVE USING THEIRS; USE BRANCH exp; MERGE BRANCH "
-        "dev; MERGE BRANCH main"
+        "main; ALTER TABLE d.t ADD COLUMN C DOUBLE; MERGE BRANCH dev RESOLVE USING THEIRS; USE BRANCH exp; MERGE "
+        "BRANCH dev; MERGE BRANCH main"
     ),
     "an UPDATE whose row another one changed too, and a pick left as it was, meets ours' inserts": (
         "CREATE TABLE d.t (k INT, p INT, a INT, b INT); "
