@@ -95,7 +95,7 @@ CASES = [
     Case("same name, same type", "a:int", "a:int, v:int", "a:int, v@v_2:int", "a:int, v+v_2:int"),
     Case("same name, theirs wider", "a:int", "a:int, v:int", "a:int, v@v_2:bigint", "a:int, v+v_2:bigint"),
     Case("same name, ours wider", "a:int", "a:int, v:bigint", "a:int, v@v_2:int", rules="A6.1"),
-    Case("same name, other type", "a:int", "a:int, v:int", "a:int, v@v_2:string", rules="incompatible", both=True),
+    Case("same name, other type", "a:int", "a:int, v:int", "a:int, v@v_2:string", rules="added", both=True),
     Case("same name but for case", "a:int", "a:int, V:int", "a:int, v@v_2:int", "a:int, V+v_2:int"),
     Case("same name, ours' default", "a:int", "a:int, v:int=1", "a:int, v@v_2:int=2", "a:int, v+v_2:int=1"),
     Case("same name, no default on ours", "a:int", "a:int, v:int", "a:int, v@v_2:int=2", "a:int, v+v_2:int"),
@@ -118,9 +118,9 @@ CASES = [
     Case("same struct, wider", "a:int", "a:int, s:struct<x:int>", "a:int, s@s_2:struct<x:bigint>",
          "a:int, s+s_2:struct<x:bigint>"),
     Case("same struct, other fields", "a:int", "a:int, s:struct<x:int>", "a:int, s@s_2:struct<x:int, y:int>",
-         rules="incompatible", both=True),
+         rules="added", both=True),
     Case("same struct, a field renamed", "a:int", "a:int, s:struct<x:int>", "a:int, s@s_2:struct<z@x:int>",
-         rules="incompatible", both=True),
+         rules="added", both=True),
     Case("the very same column, by cherry-pick", "a:int", "a:int, v:int", "a:int, v:int", "a:int, v:int"),
     Case("cherry-picked, then renamed", "a:int", "a:int, v:int", "a:int, w@v:int", "a:int, w@v:int"),
     Case("cherry-picked, then a default", "a:int", "a:int, v:int", "a:int, v:int=1/", "a:int, v:int=1/"),
@@ -380,6 +380,37 @@ def test_resolutions(name, base, ours, theirs, by_ours, by_theirs):
     for side, wanted in (("ours", by_ours), ("theirs", by_theirs)):
         merged = Case(name, base, ours, theirs).merge(resolve=side)
         assert (merged.conflicts, text(merged.schema)) == ((), wanted)
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "side", "written", "held"),
+    [
+        ("a:int", "a:int, v:int", "a:int, v@v_2:string", "ours", "a:int, v@v_2:string", True),
+        ("a:int", "a:int, v:int", "a:int, v@v_2:string", "ours", "a:int, w@v_2:string, x:int", True),
+        ("a:int", "a:int, v:int", "a:int, v@v_2:string", "ours", "a:int, v:int", False),
+        ("a:int", "a:int, v:int", "a:int, v@v_2:string", "theirs", "a:int, v:int", True),
+        ("a:int", "a:int, v:int", "a:int, v@v_2:string", "theirs", "a:int, v@v_2:string", False),
+        ("a:int", "a:int, v:int", "a:int, v@v_2+v_3:string", "ours", "a:int, v@v_3:string", True),
+        ("s:struct<a:int>", "s:struct<a:int, v:int>", "s:struct<a:int, v@v_2:string>", "ours",
+         "s:struct<a:int, v@v_2:string>", True),
+        ("s:struct<a:int>", "s:struct<a:int, v:int>", "s:struct<a:int, v@v_2:string>", "ours",
+         "v_2:string, s:struct<a:int>", False),
+        ("s+s_2:struct<a:int>", "s+s_2:struct<a:int, v:int>", "s+s_2:struct<a:int, v@v_2:string>", "theirs",
+         "s@s_2:struct<v:int>", True),
+        ("s:map<string, array<struct<a:int>>>", "s:map<string, array<struct<a:int, v:int>>>",
+         "s:map<string, array<struct<a:int, v@v_2:string>>>", "ours", "s:map<string, array<struct<v_2:string>>>", True),
+        ("a:int", "a:int, s:struct<x:int>", "a:int, s@s_2:struct<x:int, y:int>", "theirs", "s:struct<x:int>", True),
+    ],
+)  # fmt: skip
+def test_rows_of_the_column_that_a_resolution_left_out_are_known(base, ours, theirs, side, written, held):
+    (left,) = Case("", base, ours, theirs).merge(resolve=side).left_out
+    assert left.held(schema(written)) == held
+    assert (left.top, left.sides) in {
+        (column.physical, (mine, other))
+        for mine in schema(ours).columns
+        for other in schema(theirs).columns
+        for column in (mine, other)
+    }
 
 
 @pytest.mark.parametrize(

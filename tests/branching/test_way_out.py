@@ -16,6 +16,10 @@ def types(ours, theirs):
     return ConflictRecord("d.t", "column", "incompatible", ours, theirs, column="a")
 
 
+def added(ours, theirs, column="s.c"):
+    return ConflictRecord("d.t", "column", "added", ours, theirs, column=column)
+
+
 def lacking(side):
     words = ("NOT NULL", "1 row without 'a'")
     return ConflictRecord("d.t", "column", "A6.3", *(words if side == "theirs" else words[::-1]), column="a")
@@ -42,6 +46,9 @@ def names():
         ([row(), types("bigint", "decimal(12,2)")], (), None, "(ALTER TABLE d.t ALTER COLUMN a TYPE decimal(22,2))"),
         ([types("bigint", "decimal(12,2)")], (), "ours", "RESOLVE USING OURS does not settle this: rows of both"),
         ([types("int, and rows of bigint", "double")], (), None, "RESTORE the table on one branch"),
+        ([added("bigint", "double")], (), None, "Rename one of them first (ALTER TABLE d.t RENAME COLUMN s.c TO …)"),
+        ([added("bigint", "decimal(12,2)")], (), None, "(ALTER TABLE d.t ALTER COLUMN s.c TYPE decimal(22,2))"),
+        ([added("struct<a:int>", "struct<a:bigint>")], (), "ours", "OURS does not settle this: rows of both columns"),
         ([row()], (), "ours", "RESOLVE USING OURS does not settle this: change one of the branches first."),
     ],
 )  # fmt: skip

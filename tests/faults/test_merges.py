@@ -171,7 +171,7 @@ def test_rows_that_come_meanwhile_are_met(apart, second, monkeypatch):
         ("DROP TABLE d.p", "drop"),
         ("CREATE TABLE d.new (b INT)", "names"),
         ("CREATE DATABASE fresh", "names"),
-        ("ALTER TABLE d.t ADD COLUMN extra STRING", "incompatible"),
+        ("ALTER TABLE d.t ADD COLUMN extra STRING", "added"),
     ],
 )
 def test_a_conflict_that_comes_meanwhile_refuses_the_merge_whole(apart, second, print_of, monkeypatch, meanwhile, rule):

@@ -53,17 +53,17 @@ CASES = {
     ),
     "types of a column that both added": (
         (*TABLE, *UNLIKE, "UPDATE d.t@dev SET z = 3, a = 4", "UPDATE d.t SET a = 5"),
-        "incompatible",
+        "added",
         [("update/update", {"id": 1, "a": 5, "b": 1, "z": "s"}, {"id": 1, "a": 4, "b": 1, "z": 3})],
     ),
     "types of a column that both added, and nothing else": (
         (*TABLE, *UNLIKE, "UPDATE d.t@dev SET z = 3", "UPDATE d.t SET z = 'k'"),
-        "incompatible",
+        "added",
         [("update/update", {"id": 1, "a": 1, "b": 1, "z": "k"}, {"id": 1, "a": 1, "b": 1, "z": 3})],
     ),
     "types, and a row that a statement of theirs matches": (
         (*TABLE, *UNLIKE, "UPDATE d.t@dev SET z = 3", "INSERT INTO d.t VALUES (5, 5, 5, 'q')"),
-        "incompatible",
+        "added",
         [("update/insert", {"id": 5, "a": 5, "b": 5, "z": "q"}, {"id": 5, "a": 5, "b": 5, "z": 3})],
     ),
     "types that grew apart, and values that no type holds": (
@@ -84,7 +84,7 @@ CASES = {
     ),
     "a key, and types": (
         (*KEYED, *UNLIKE, "UPDATE d.t@dev SET z = 3, a = 4", "UPDATE d.t SET a = 5"),
-        "incompatible",
+        "added",
         [("update/update", {"id": 1, "a": 5, "b": 1, "z": "s"}, {"id": 1, "a": 4, "b": 1, "z": 3})],
     ),
     "a key, and names": (

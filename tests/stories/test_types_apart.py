@@ -3,7 +3,7 @@
 import pytest
 
 from anabranch.errors import MergeConflict
-from tests.stories.telling import one, told
+from tests.stories.telling import one, rows, told
 
 # theirs' type, ours' type, a row of each, or none; the sides that settle it, and what the message says
 CASES = {
@@ -101,3 +101,102 @@ def test_rows_of_an_undone_widening_are_named(lake):
     told(lake, "INSERT INTO d.t@dev VALUES (5000000000)", "REVERT 3")
     (found,) = lake.conflicts("dev")
     assert (found.rule, found.ours, found.theirs) == ("A6", "int", "bigint")
+
+
+# --- columns that both added ------------------------------------------------------------------------------------------
+
+# ours' type, theirs' type, rows of each, or none; the sides that settle it, and what the message says
+ADDED = {
+    "rows of both": ("BIGINT", "DOUBLE", "100", "2.5", (), "RENAME COLUMN {} TO"),
+    "rows of both, and a common type": ("BIGINT", "DECIMAL(12,2)", "100", "2.5", (), "COLUMN {} TYPE decimal(22,2)"),
+    "structs with other fields": ("STRUCT<x:INT>", "STRUCT<x:INT,z:INT>", "named_struct('x', 1)",
+                                  "named_struct('x', 1, 'z', 2)", (), "RENAME COLUMN {} TO"),
+    "rows of ours": ("BIGINT", "DOUBLE", "100", None, ("ours",), "Only RESOLVE USING OURS settles this"),
+    "rows of theirs": ("BIGINT", "DOUBLE", None, "2.5", ("theirs",), "Only RESOLVE USING THEIRS settles this"),
+    "no new rows": ("BIGINT", "STRING", None, None, ("ours", "theirs"), "RESOLVE USING OURS or THEIRS"),
+}  # fmt: skip
+# the table, a row of it before, the column or field that both add, and a row after
+PLACES = {
+    "column": ("k INT", "({0})", "c", "({0}, {1})"),
+    "keyed": ("k INT PRIMARY KEY", "({0})", "c", "({0}, {1})"),
+    "field": ("k INT, s STRUCT<a:INT>", "({0}, named_struct('a', 1))", "s.c", "({0}, named_struct('a', 2, 'c', {1}))"),
+    "keyed field": ("k INT PRIMARY KEY, s STRUCT<a:INT>", "({0}, named_struct('a', 1))", "s.c",
+                    "({0}, named_struct('a', 2, 'c', {1}))"),
+    "in an array": ("k INT, s ARRAY<STRUCT<a:INT>>", "({0}, array(named_struct('a', 1)))", "s.element.c",
+                    "({0}, array(named_struct('a', 2, 'c', {1})))"),
+}  # fmt: skip
+
+
+def both_added(lake, place, ours, theirs, here, there):
+    columns, before, label, after = PLACES[place]
+    told(lake, f"CREATE TABLE d.t ({columns})", f"INSERT INTO d.t VALUES {before.format(1)}", "CREATE BRANCH dev")
+    for ref, type_, value, key in (("d.t", ours, here, 10), ("d.t@dev", theirs, there, 20)):
+        told(lake, f"ALTER TABLE {ref} ADD COLUMN {label} {type_}")
+        if value is not None:
+            told(lake, f"INSERT INTO {ref} VALUES {after.format(key, value)}")
+    return label
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("case", ADDED)
+def test_of_two_added_columns_a_side_is_taken_only_if_no_row_has_the_other(lake, place, case):
+    ours, theirs, here, there, settling, said = ADDED[case]
+    label = both_added(lake, place, ours, theirs, here, there)
+    expected = [(label, "added", ours.lower(), theirs.lower())]
+    before = rows(lake, "d.t")
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev")
+    assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == expected
+    assert (refused.value.settling, said.format(label) in refused.value.way_out) == (settling, True)
+    for side in {"ours", "theirs"} - set(settling):
+        with pytest.raises(MergeConflict, match=f"RESOLVE USING {side.upper()} does not settle this") as refused:
+            lake.merge("dev", resolve=side)
+        assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == expected
+    assert rows(lake, "d.t") == before
+    if settling:
+        lake.merge("dev", resolve=settling[0])
+        keys = [1, *(key for key, value in ((10, here), (20, there)) if value is not None)]
+        assert [row[0] for row in rows(lake, "d.t")] == keys
+        assert repr(rows(lake, "d.t")).count("2.5" if there else "100") == (here is not None or there is not None)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("ref", ["d.t", "d.t@dev"])
+@pytest.mark.parametrize("case", ["rows of both", "structs with other fields"])
+def test_a_renamed_one_lets_it_pass(lake, place, ref, case):
+    ours, theirs, here, there, *_ = ADDED[case]
+    label = both_added(lake, place, ours, theirs, here, there)
+    told(lake, f"ALTER TABLE {ref} RENAME COLUMN {label} TO other")
+    lake.merge("dev")
+    found = {key: value for key, *values in rows(lake, "d.t") for value in [repr(values)]}
+    if case == "rows of both":
+        assert ("100" in found[10], "2.5" in found[20], sorted(found)) == (True, True, [1, 10, 20])
+    else:
+        assert ("{'x': 1}" in found[10], "{'x': 1, 'z': 2}" in found[20]) == (True, True)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_common_type_of_both_lets_it_pass(lake, place):
+    label = both_added(lake, place, "BIGINT", "DECIMAL(12,2)", "100", "2.5")
+    for ref in ("d.t", "d.t@dev"):
+        told(lake, f"ALTER TABLE {ref} ALTER COLUMN {label} TYPE DECIMAL(22,2)")
+    lake.merge("dev")
+    found = repr(rows(lake, "d.t"))
+    assert ("Decimal('100.00')" in found, "Decimal('2.50')" in found) == (True, True)
+
+
+def test_rows_of_the_other_column_that_do_not_stay_are_no_hindrance(lake):
+    both_added(lake, "column", "BIGINT NOT NULL DEFAULT 7", "DOUBLE", "100", "2.5")
+    told(lake, "DELETE FROM d.t WHERE k = 10")
+    lake.merge("dev", resolve="theirs")
+    assert rows(lake, "d.t") == [(1, None), (20, 2.5)]
+
+
+@pytest.mark.parametrize(("side", "row"), [("ours", (3, 100)), ("theirs", (2, 2.5))])
+def test_a_row_that_both_wrote_is_not_combined_of_two_columns(lake, side, row):
+    """Each wrote the row with its own column, so a combined row would have lost one of the values."""
+    told(lake, "CREATE TABLE d.t (k INT)", "INSERT INTO d.t VALUES (1)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ADD COLUMN c DOUBLE", "ALTER TABLE d.t ADD COLUMN c BIGINT")
+    told(lake, "UPDATE d.t@dev SET k = 2, c = 2.5", "UPDATE d.t SET k = 3, c = 100")
+    lake.merge("dev", detect="cell", resolve=side)
+    assert rows(lake, "d.t") == [row]

@@ -38,6 +38,8 @@ _APPEND_TABLES = r"""
 
 ABSENT = "absent"
 """The rule of picks and reverts of what ours does not have."""
+ADDED = "added"
+"""The rule of columns that both sides added under one name, in types that cannot be one."""
 REQUIRED = "NOT NULL"
 """What the side says whose column wants a value, in conflicts by A6.2 and A6.3."""
 RULES: Mapping[str, str] = MappingProxyType(
@@ -61,6 +63,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "database": "a table needs a database, and one side dropped it",
         "names": "names are unique in their parent, and case does not count: rename one of them first",
         "incompatible": "neither of the two types holds the other's values",
+        ADDED: "both added it, and neither type holds the other's values, or their structs have other fields",
         "alias": "an earlier merge made one column of two that one side still has: drop one of them first",
         "engine": "what the records of a keyed table mean cannot change under them: set the options back on one side",
         "empty": "together the two sides dropped everything",

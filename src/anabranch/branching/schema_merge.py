@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
+from anabranch.branching.law import ADDED
 from anabranch.branching.objects import Side, three_way
 from anabranch.model import types
 from anabranch.model.conflict import ConflictRecord
@@ -39,11 +40,30 @@ Known = Collection[tuple[str, str]]
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A column, or a field inside one, that is not in the merged schema: both sides added it in types that cannot be
+    one, and a resolution took the other side's. Rows that hold it under one of its `paths` would lose their values."""
+
+    labels: tuple[str, ...]
+    ours: DataType
+    theirs: DataType
+    paths: frozenset[str]
+    top: str = ""
+    """The physical name of the merged column in whose place it stood, or within."""
+    sides: tuple[Column, ...] = ()
+    """That column as ours and as theirs has it."""
+
+    def held(self, written: Schema) -> bool:
+        """Whether rows of this schema have it."""
+        return not self.paths.isdisjoint(_paths(written.columns, ""))
+
+
+@dataclass(frozen=True)
 class SchemaMerge:
     """With conflicts the schema is only a preview. `changed`: it differs from ours. `new_aliases`: the physical path of
     a column on theirs -> that of the column of ours with which it was unified; later merges want all of them back.
     `set_aside`: theirs changed something that the schema does not show, because ours dropped it, or by a resolution.
-    `apart`: columns whose types conflict; the schema has them as ours does."""
+    `apart`: columns whose types conflict; the schema has them as ours does. `left_out`: see there."""
 
     schema: Schema
     conflicts: tuple[ConflictRecord, ...] = ()
@@ -51,6 +71,7 @@ class SchemaMerge:
     new_aliases: Mapping[str, str] = field(default_factory=dict)
     set_aside: bool = False
     apart: Pairs = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def merge_schemas(
@@ -80,7 +101,15 @@ def merge_schemas(
     schema = Schema(UNNUMBERED, columns, key, partition)
     schema = next((side for side in (ours, theirs) if alike(side, schema)), schema)
     changed = not alike(schema, ours)
-    return SchemaMerge(schema, tuple(merge.conflicts), changed, merge.new_aliases, merge.set_aside, merge.apart)
+    return SchemaMerge(
+        schema,
+        tuple(merge.conflicts),
+        changed,
+        merge.new_aliases,
+        merge.set_aside,
+        merge.apart,
+        tuple(merge.left_out),
+    )
 
 
 def newly_required(merged: Schema, written: Schema) -> list[Column]:
@@ -168,6 +197,7 @@ class _Merge:
     new_aliases: dict[str, str] = field(default_factory=dict)
     set_aside: bool = False
     apart: dict[str, tuple[Column, Column]] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
 
     def refuse(self, rule: str, ours: object, theirs: object, base: object, path: tuple[str, ...]) -> None:
         column = ".".join(path) or None
@@ -192,10 +222,14 @@ class _Merge:
         merged: dict[str, Column] = {}
         for key, column in {**other, **mine}.items():
             if key in mine and key in other:
-                versions, before = [base[key] for base in old if key in base], len(self.conflicts)
+                versions = [base[key] for base in old if key in base]
+                refused, left = len(self.conflicts), len(self.left_out)
                 merged[key] = self._column(versions, mine[key], other[key], scope, unified=key in unified.values())
-                if not scope.labels and any(found.rule == "incompatible" for found in self.conflicts[before:]):
-                    self.apart[merged[key].physical] = (mine[key], other[key])
+                if not scope.labels:
+                    top, sides = merged[key].physical, (mine[key], other[key])
+                    if any(found.rule in ("incompatible", ADDED) for found in self.conflicts[refused:]):
+                        self.apart[top] = sides
+                    self.left_out[left:] = [replace(one, top=top, sides=sides) for one in self.left_out[left:]]
             elif key not in known:
                 merged[key] = column
         for key in (known & other.keys()) - mine.keys():
@@ -245,8 +279,12 @@ class _Merge:
             if apart and not _comparable(ours.type, theirs.type):
                 self.set_aside = True
                 if self.resolve is None:
-                    self.refuse("incompatible", str(ours.type), str(theirs.type), None, inner.labels)
-                return theirs if self.resolve == "theirs" else ours
+                    self.refuse(ADDED, str(ours.type), str(theirs.type), None, inner.labels)
+                    return ours
+                taken, left = (theirs, ours) if self.resolve == "theirs" else (ours, theirs)
+                paths = frozenset(_path(parent, name) for parent in scope.names for name in _names(left))
+                self.left_out.append(LeftOut(inner.labels, ours.type, theirs.type, paths))
+                return taken
         if unified:
             self.new_aliases[inner.theirs] = inner.ours
         label, default = ours.label, ours.write_default
@@ -522,6 +560,23 @@ def _names(column: Column) -> tuple[str, ...]:
 
 def _path(parent: str, name: str) -> str:
     return f"{parent}{STEP}{name}" if parent else name
+
+
+def _paths(columns: Iterable[Column], parent: str) -> Iterator[str]:
+    """The physical paths of columns and of all fields inside them."""
+    for column in columns:
+        yield _path(parent, column.physical)
+        yield from _inner_paths(column.type, _path(parent, column.physical))
+
+
+def _inner_paths(type_: DataType, parent: str) -> Iterator[str]:
+    if isinstance(type_, Struct):
+        yield from _paths(_members(type_), parent)
+    elif isinstance(type_, types.Array):
+        yield from _inner_paths(type_.element, _path(parent, "element"))
+    elif isinstance(type_, types.Map):
+        yield from _inner_paths(type_.key, _path(parent, "key"))
+        yield from _inner_paths(type_.value, _path(parent, "value"))
 
 
 def _labels(columns: Iterable[Column]) -> str:

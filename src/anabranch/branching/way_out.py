@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.branching.law import ABSENT, REQUIRED
+from anabranch.branching.law import ABSENT, ADDED, REQUIRED
 from anabranch.branching.objects import Side
 from anabranch.errors import SqlError, UnsupportedType
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.types import DataType, common, parse_type
+from anabranch.model.types import DataType, common, parse_type, structs_in
 
 _WITHOUT = (
     "What this branch lacks comes with the commit that made it: pick that one first. RESOLVE USING THEIRS takes it as "
@@ -39,7 +39,7 @@ def way_out(
         return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
     if settling:
         return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
-    advice = [_types_first(conflict) for conflict in conflicts if conflict.rule == "incompatible"]
+    advice = [_types_first(conflict) for conflict in conflicts if conflict.rule in ("incompatible", ADDED)]
     return f"{failed}: {advice[0] if advice else 'change one of the branches first.'}"
 
 
@@ -56,6 +56,11 @@ def _types_first(conflict: ConflictRecord) -> str:
     """Rows of both types are there, so that none of them can be taken."""
     both = _type(conflict.ours), _type(conflict.theirs)
     wide = None if None in both else common(*both)  # type: ignore[arg-type]
+    if conflict.rule == ADDED and (wide is None or any(structs_in(wide))):
+        return (
+            f"rows of both columns are there. Rename one of them first (ALTER TABLE {conflict.object} RENAME COLUMN "
+            f"{conflict.column} TO …), and merge again."
+        )
     if wide is not None:
         return (
             f"rows of both types are there. Widen the column on both branches first (ALTER TABLE {conflict.object} "

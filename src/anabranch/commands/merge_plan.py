@@ -13,7 +13,7 @@ import pyarrow as pa
 from anabranch.branching.effects import Effect
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
-from anabranch.branching.schema_merge import Pairs
+from anabranch.branching.schema_merge import LeftOut, Pairs
 from anabranch.commands.resolutions import Given
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Position
@@ -63,6 +63,7 @@ class TableMerge:
     """With conflicts of columns only a preview, under which rows are compared: ours' column where types conflict."""
     apart: Pairs = field(default_factory=dict)
     """Columns whose types conflict."""
+    left_out: tuple[LeftOut, ...] = ()
     new_schema: bool = False
     deltas: list[TableDelta] = field(default_factory=list)
     partitions: list[PartitionRecord] = field(default_factory=list)

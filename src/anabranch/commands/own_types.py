@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from anabranch.branching.equality import unequal
 from anabranch.branching.fields import stored_part
+from anabranch.branching.law import ADDED
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Contest
-from anabranch.branching.schema_merge import Pairs, holds, unreadable
+from anabranch.branching.schema_merge import LeftOut, Pairs, holds, unreadable
 from anabranch.branching.settle import Apart
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.model.conflict import ConflictRecord
@@ -34,13 +35,18 @@ Versions = Sequence[tuple[TableState, np.ndarray]]
 
 
 def pairs_apart(merger: TableMerger, made: TableMerge, versions: Versions) -> Pairs:
-    """Columns that are in conflict, or that some of these rows have in a type that the merged one does not hold."""
+    """Columns that are in conflict, or that some of these rows have in a type that the merged one does not hold, or as
+    the column that a resolution left out."""
     assert made.schema is not None
     found = dict(made.apart)
     parts = {slot: part for state, ids in versions for slot, part in merger.holding(state, ids).items()}
     for written in merger.written(parts).values():
         for column in unreadable(made.schema, written):
             found.setdefault(column.physical, merger.held_as(column))
+        for left in made.left_out:
+            if left.held(written):
+                mine, other = left.sides
+                found.setdefault(left.top, (mine, other))
     return found
 
 
@@ -59,6 +65,11 @@ def unreadable_type(
     wider_here, wider_there = holds(mine.type, other.type), holds(other.type, mine.type)
     rule = "A6" if wider_there else "A6.1" if wider_here else "incompatible"
     return ConflictRecord(table, "column", rule, told("ours", mine), told("theirs", other), column=column.label)
+
+
+def added_apart(table: str, left: LeftOut) -> ConflictRecord:
+    """A resolution took one of two columns, and rows that stay have the other one."""
+    return ConflictRecord(table, "column", ADDED, str(left.ours), str(left.theirs), column=".".join(left.labels))
 
 
 def without(schema: Schema, pairs: Pairs) -> Schema:

@@ -19,6 +19,7 @@ from anabranch.branching.fields import Path, held, lacking, mended
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.rows import Side, ids_of, origins_of, settled_classes, versions, visible
 from anabranch.commands.merge_plan import TableMerge
+from anabranch.commands.own_types import pairs_apart
 from anabranch.model.part import POSITION_BITS
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
@@ -118,8 +119,9 @@ def _write_anew(
     parts = merger.holding(side.head, now[stays])
     without = {id for id, schema in merger.written(parts).items() if missing.held(schema) != missing.paths}
     stays &= np.isin(now >> POSITION_BITS, [slot for slot, part in parts.items() if part.schema_id in without])
-    if not stays.any():
-        return
+    shown = (side.head, now[stays]), (opposite.head, there[stays])
+    if not stays.any() or pairs_apart(merger, made, shown):
+        return  # there are none, or the merged schema does not hold them, which is a conflict by itself
     rows = merger.rows_of(made.schema, side.head, now[stays])
     values = merger.rows_of(made.schema, opposite.head, there[stays])
     made.add(filled(merger, side.head, rows, now[stays], values, missing), origins[stays])

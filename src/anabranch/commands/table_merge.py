@@ -30,7 +30,7 @@ from anabranch.commands.merge_plan import TableMerge, Wishes
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.not_null import require
 from anabranch.commands.overwrites import overwrites_had
-from anabranch.commands.own_types import unreadable_type
+from anabranch.commands.own_types import added_apart, unreadable_type
 from anabranch.commands.resolutions import Resolution, resolution
 from anabranch.commands.returning import bring_back
 from anabranch.commands.session import Session
@@ -201,6 +201,7 @@ class TableMerger(TableSides):
         merged = merge_schemas(bases or [theirs], ours, theirs, known, self.choice, self.name)
         made.conflicts += merged.conflicts
         made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
+        made.left_out = merged.left_out
         shows = merged.new_aliases or not shown_alike(ours, merged.schema)
         made.news |= bool(shows) or merged.set_aside
         if merged.changed:
@@ -372,7 +373,7 @@ class TableMerger(TableSides):
             made.relax(schema, ours, self.schema(self.theirs))
 
     def unreadable(self, made: TableMerge, replay: Replay) -> list[ConflictRecord]:
-        """A type that a resolution or a RESTORE chose, and rows that it does not hold."""
+        """A type or a column that a resolution or a RESTORE chose, and rows that it does not hold."""
         assert made.schema is not None
         assert self.ours is not None
         shown = [part for parts in replay.placed.values() for part in parts]
@@ -394,6 +395,9 @@ class TableMerger(TableSides):
                 if column.label not in told and column.physical not in made.apart:
                     record = unreadable_type(self.name, column, self.held_as(column), written, ids[id])
                     found.setdefault(column.physical, record)
+            for left in made.left_out:
+                if left.held(written):
+                    found.setdefault(min(left.paths), added_apart(self.name, left))
         return list(found.values())
 
     def hide_schemas(self, made: TableMerge) -> None:
