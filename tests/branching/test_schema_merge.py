@@ -12,6 +12,7 @@ from anabranch.branching.schema_merge import (
     merge_schemas,
     newly_required,
     newly_required_fields,
+    unheld,
     unreadable,
 )
 from anabranch.errors import AnabranchError
@@ -477,6 +478,30 @@ def test_newly_required(merged, written, columns, fields):
 )
 def test_unreadable(merged, written, columns):
     assert [column.label for column in unreadable(schema(merged), schema(written))] == columns
+
+
+@pytest.mark.parametrize(
+    ("merged", "written", "ours", "theirs", "places"),
+    [
+        ("v:int", "v:bigint", "v:int", "v:bigint", [("v", "bigint", "int", "bigint")]),
+        ("v:int", "v:smallint", "v:int", "v:int", []),
+        ("v:int", "a:int", "v:int", "v:int", []),
+        ("s:struct<x:int, y+z:int>", "s:struct<x:int, y@z:bigint>", "s:struct<x:int, y:int>", "s:struct<y@z:double>",
+         [("s.y", "bigint", "int", "double")]),
+        ("s:struct<x:int, y:int>", "s:struct<x:double, y:bigint>", "s:struct<x:int>", "s:struct<x:int, y:double>",
+         [("s.x", "double", "int", "int"), ("s.y", "bigint", "int", "double")]),
+        ("s:array<struct<x:int>>", "s:array<struct<x:bigint>>", "s:array<struct<x:int>>", "s:array<struct<x:double>>",
+         [("s.element.x", "bigint", "int", "double")]),
+        ("s:map<int, int>", "s:map<bigint, bigint>", "s:map<int, int>", "s:map<int, double>",
+         [("s.key", "bigint", "int", "int"), ("s.value", "bigint", "int", "double")]),
+    ],
+)  # fmt: skip
+def test_unheld(merged, written, ours, theirs, places):
+    (column,) = schema(merged).columns
+    sides = schema(ours).columns[0], schema(theirs).columns[0]
+    found = unheld(column, schema(written), sides)
+    assert [(".".join(p.labels), str(p.stored), str(p.ours), str(p.theirs)) for p in found] == places
+    assert bool(found) == bool(unreadable(schema(merged), schema(written)))
 
 
 # --- random histories -------------------------------------------------------------------------------------------------

@@ -103,6 +103,36 @@ def test_rows_of_an_undone_widening_are_named(lake):
     assert (found.rule, found.ours, found.theirs) == ("A6", "int", "bigint")
 
 
+# the column, the place in it, and a row with a value there
+NESTED = {
+    "a field": ("k INT, s STRUCT<a:INT, b:STRING>", "s.a", "({0}, named_struct('a', {1}, 'b', 'b'))"),
+    "a field of a keyed table": ("k INT PRIMARY KEY, s STRUCT<a:INT>", "s.a", "({0}, named_struct('a', {1}))"),
+    "a field in a field": ("k INT, s STRUCT<t:STRUCT<a:INT>>", "s.t.a",
+                           "({0}, named_struct('t', named_struct('a', {1})))"),
+    "an element": ("k INT, s ARRAY<INT>", "s.element", "({0}, array({1}))"),
+    "a value of a map": ("k INT, s MAP<STRING, INT>", "s.value", "({0}, map('m', {1}))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", NESTED)
+@pytest.mark.parametrize("side", [None, "ours", "theirs"])
+def test_inside_a_column_the_place_is_named_and_can_be_widened(lake, place, side):
+    columns, path, row = NESTED[place]
+    told(lake, f"CREATE TABLE d.t ({columns})", f"INSERT INTO d.t VALUES {row.format(1, 1)}", "CREATE BRANCH dev")
+    for ref, type_, value, key in (("d.t", "BIGINT", "2", 2), ("d.t@dev", "DECIMAL(12,2)", "3.5", 3)):
+        told(lake, f"ALTER TABLE {ref} ALTER COLUMN {path} TYPE {type_}")
+        told(lake, f"INSERT INTO {ref} VALUES {row.format(key, value)}")
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev", resolve=side)
+    expected = (path, "incompatible", "bigint", "decimal(12,2)")
+    assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == [expected]
+    wanted = f"ALTER TABLE d.t ALTER COLUMN {path} TYPE decimal(22,2)"
+    assert f"({wanted})" in refused.value.way_out
+    told(lake, wanted, wanted.replace("d.t", "d.t@dev"))
+    lake.merge("dev", resolve=side)
+    assert [f"Decimal('{n}')" in repr(rows(lake, "d.t")) for n in ("1.00", "2.00", "3.50")] == [True] * 3
+
+
 # --- columns that both added ------------------------------------------------------------------------------------------
 
 # ours' type, theirs' type, rows of each, or none; the sides that settle it, and what the message says

@@ -146,6 +146,48 @@ def unreadable(merged: Schema, written: Schema) -> list[Column]:
     return [column for column, stored in pairs if stored is not None and not holds(column.type, stored.type)]
 
 
+@dataclass(frozen=True)
+class Unheld:
+    """A place in a merged column, by labels, whose type does not hold the `stored` one; what ours and theirs have."""
+
+    labels: tuple[str, ...]
+    stored: DataType
+    ours: DataType
+    theirs: DataType
+
+
+def unheld(column: Column, written: Schema, sides: tuple[Column, Column]) -> list[Unheld]:
+    """Where rows written with another schema have what the merged column does not hold. `sides`: the column as ours and
+    as theirs has it."""
+
+    def look(new: DataType, old: DataType, here: DataType, there: DataType, path: tuple[str, ...]) -> Iterator[Unheld]:
+        if isinstance(new, Struct) and isinstance(old, Struct):
+            for inner in _members(new):
+                stored = _stored(inner, _members(old))
+                if stored is not None:
+                    mine, other = (_field_type(inner, side) for side in (here, there))
+                    yield from look(inner.type, stored.type, mine, other, (*path, inner.label))
+        elif isinstance(new, types.Array) and isinstance(old, types.Array):
+            mine, other = (side.element if isinstance(side, types.Array) else new.element for side in (here, there))
+            yield from look(new.element, old.element, mine, other, (*path, "element"))
+        elif isinstance(new, types.Map) and isinstance(old, types.Map):
+            mine, other = (side if isinstance(side, types.Map) else new for side in (here, there))
+            yield from look(new.key, old.key, mine.key, other.key, (*path, "key"))
+            yield from look(new.value, old.value, mine.value, other.value, (*path, "value"))
+        elif not types.widens(old, new):
+            yield Unheld(path, old, here, there)
+
+    stored = written.stored_as(column)
+    mine, other = sides
+    return [] if stored is None else list(look(column.type, stored.type, mine.type, other.type, (column.label,)))
+
+
+def _field_type(inner: Column, struct: DataType) -> DataType:
+    """As a side's struct has this field; as it is, if that side has it not."""
+    found = _stored(inner, _members(struct)) if isinstance(struct, Struct) else None
+    return inner.type if found is None else found.type
+
+
 def _may_lack(column: Column, stored: Column | None) -> bool:
     return column.initial_default is None if stored is None else stored.nullable
 

@@ -18,13 +18,13 @@ from anabranch.branching.fields import stored_part
 from anabranch.branching.law import ADDED
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Contest
-from anabranch.branching.schema_merge import LeftOut, Pairs, holds, unreadable
+from anabranch.branching.schema_merge import LeftOut, Pairs, Unheld, holds, unreadable
 from anabranch.branching.settle import Apart
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
-from anabranch.model.types import common
+from anabranch.model.types import DataType, common
 from anabranch.storage.arrow_types import to_arrow
 
 if TYPE_CHECKING:
@@ -50,21 +50,17 @@ def pairs_apart(merger: TableMerger, made: TableMerge, versions: Versions) -> Pa
     return found
 
 
-def unreadable_type(
-    table: str, column: Column, sides: tuple[Column, Column], written: Schema, rows_of: Collection[Choice]
-) -> ConflictRecord:
-    """The merged column does not hold what rows of these sides, written with another schema, have in it."""
-    stored = written.stored_as(column)
-    assert stored is not None
+def unreadable_type(table: str, place: Unheld, rows_of: Collection[Choice]) -> ConflictRecord:
+    """A merged column, or a field inside it, does not hold what rows of these sides have in it."""
 
-    def told(side: Choice, own: Column) -> str:
-        beyond = side in rows_of and not holds(own.type, stored.type)  # an undone widening leaves such rows
-        return f"{own.type}, and rows of {stored.type}" if beyond else str(own.type)
+    def told(side: Choice, own: DataType) -> str:
+        beyond = side in rows_of and not holds(own, place.stored)  # an undone widening leaves such rows
+        return f"{own}, and rows of {place.stored}" if beyond else str(own)
 
-    mine, other = sides
-    wider_here, wider_there = holds(mine.type, other.type), holds(other.type, mine.type)
+    wider_here, wider_there = holds(place.ours, place.theirs), holds(place.theirs, place.ours)
     rule = "A6" if wider_there else "A6.1" if wider_here else "incompatible"
-    return ConflictRecord(table, "column", rule, told("ours", mine), told("theirs", other), column=column.label)
+    sides = told("ours", place.ours), told("theirs", place.theirs)
+    return ConflictRecord(table, "column", rule, *sides, column=".".join(place.labels))
 
 
 def added_apart(table: str, left: LeftOut) -> ConflictRecord:

@@ -17,7 +17,7 @@ from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowMerge, merge_rows
 from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of
-from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike, with_aliases
+from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike, unheld, with_aliases
 from anabranch.branching.schema_merge import unreadable as unreadable_columns
 from anabranch.branching.scopes import HAD, scope_json
 from anabranch.branching.settle import same_rows
@@ -388,17 +388,16 @@ class TableMerger(TableSides):
             if len(dead.get(part.slot, ())) < part.rows:
                 ids.setdefault(part.schema_id, set()).add("ours" if part.slot in self.mine.head.parts else "theirs")
         told = {conflict.column for conflict in made.conflicts if conflict.rule in ("A6.1", "incompatible")}
-        found: dict[str, ConflictRecord] = {}
+        found: dict[str | None, ConflictRecord] = {}
         for id in sorted(ids):
             written = self.reads.schema(self.id, id)
-            for column in unreadable_columns(made.schema, written):
-                if column.label not in told and column.physical not in made.apart:
-                    record = unreadable_type(self.name, column, self.held_as(column), written, ids[id])
-                    found.setdefault(column.physical, record)
-            for left in made.left_out:
-                if left.held(written):
-                    found.setdefault(min(left.paths), added_apart(self.name, left))
-        return list(found.values())
+            columns = [c for c in unreadable_columns(made.schema, written) if c.physical not in made.apart]
+            places = [place for column in columns for place in unheld(column, written, self.held_as(column))]
+            records = [unreadable_type(self.name, place, ids[id]) for place in places]
+            records += [added_apart(self.name, left) for left in made.left_out if left.held(written)]
+            for record in records:
+                found.setdefault(record.column, record)
+        return [record for label, record in found.items() if label not in told]
 
     def hide_schemas(self, made: TableMerge) -> None:
         """The schema versions that theirs' rows were written with go to the hidden history."""
