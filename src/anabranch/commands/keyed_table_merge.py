@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from anabranch.branching.effects import Effect
 from anabranch.branching.law import REQUIRED
+from anabranch.branching.readable import newly_required
 from anabranch.branching.row_merge import NO_ROWS, Replay
-from anabranch.branching.schema_merge import newly_required
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
 from anabranch.commands.keyed_merge import Decided, KeyedMerge, Required, as_replay
 from anabranch.commands.merge_plan import TableMerge

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from anabranch.branching.law import REQUIRED
+from anabranch.branching.readable import newly_required, newly_required_fields
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.rows import ids_of, origins_of, visible
-from anabranch.branching.schema_merge import newly_required, newly_required_fields
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.names import fold

@@ -17,8 +17,9 @@ from anabranch.branching.equality import unequal
 from anabranch.branching.fields import stored_part
 from anabranch.branching.law import ADDED
 from anabranch.branching.objects import Side as Choice
+from anabranch.branching.readable import Unheld, holds, unreadable
 from anabranch.branching.row_merge import Contest
-from anabranch.branching.schema_merge import LeftOut, Pairs, Unheld, holds, unreadable
+from anabranch.branching.schema_merge import LeftOut, Pairs
 from anabranch.branching.settle import Apart
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.model.conflict import ConflictRecord
