@@ -20,6 +20,10 @@ def added(ours, theirs, column="s.c"):
     return ConflictRecord("d.t", "column", "added", ours, theirs, column=column)
 
 
+def narrow(ours, theirs):
+    return ConflictRecord("d.t", "column", "narrow", ours, theirs, column="a")
+
+
 def lacking(side):
     words = ("NOT NULL", "1 row without 'a'")
     return ConflictRecord("d.t", "column", "A6.3", *(words if side == "theirs" else words[::-1]), column="a")
@@ -49,6 +53,9 @@ def names():
         ([added("bigint", "double")], (), None, "Rename one of them first (ALTER TABLE d.t RENAME COLUMN s.c TO …)"),
         ([added("bigint", "decimal(12,2)")], (), None, "(ALTER TABLE d.t ALTER COLUMN s.c TYPE decimal(22,2))"),
         ([added("struct<a:int>", "struct<a:bigint>")], (), "ours", "OURS does not settle this: rows of both columns"),
+        ([narrow("int", "bigint")], (), None, "(ALTER TABLE d.t ALTER COLUMN a TYPE bigint), and run this again."),
+        ([narrow("int", "int, and rows of bigint")], (), "ours", "(ALTER TABLE d.t ALTER COLUMN a TYPE bigint)"),
+        ([narrow("int, and rows of bigint", "int")], (), None, "(ALTER TABLE d.t ALTER COLUMN a TYPE bigint)"),
         ([row()], (), "ours", "RESOLVE USING OURS does not settle this: change one of the branches first."),
     ],
 )  # fmt: skip

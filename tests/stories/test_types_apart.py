@@ -100,7 +100,48 @@ def test_rows_of_an_undone_widening_are_named(lake):
     told(lake, "CREATE TABLE d.t (a INT)", "ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT", "CREATE BRANCH dev")
     told(lake, "INSERT INTO d.t@dev VALUES (5000000000)", "REVERT 3")
     (found,) = lake.conflicts("dev")
-    assert (found.rule, found.ours, found.theirs) == ("A6", "int", "bigint")
+    assert (found.rule, found.ours, found.theirs) == ("narrow", "int", "bigint")
+
+
+# the table, the place that is widened, and a row with a value there
+WIDENED = {
+    "column": ("k INT, v INT", "v", "({0}, {1})"),
+    "keyed": ("k INT PRIMARY KEY, v INT", "v", "({0}, {1})"),
+    "field": ("k INT, s STRUCT<a:INT>", "s.a", "({0}, named_struct('a', {1}))"),
+}
+
+
+def undone_by_restore(lake, widen, narrow_row, wide_row):
+    at = lake.version
+    told(lake, widen.format("d.t@dev"), "MERGE BRANCH dev", f"RESTORE TABLE d.t TO VERSION {at}")
+    told(lake, f"INSERT INTO d.t VALUES {narrow_row}", f"INSERT INTO d.t@dev VALUES {wide_row}")
+    return "MERGE BRANCH dev WITH (detect = 'row')"
+
+
+def left_out_by_pick(lake, widen, narrow_row, wide_row):
+    told(lake, widen.format("d.t@dev"), f"INSERT INTO d.t VALUES {narrow_row}")
+    told(lake, f"INSERT INTO d.t@dev VALUES {wide_row}")
+    return f"CHERRY PICK dev@{lake.on('dev').version}"
+
+
+@pytest.mark.parametrize("place", WIDENED)
+@pytest.mark.parametrize("way", [undone_by_restore, left_out_by_pick])
+@pytest.mark.parametrize("resolve", ["", " RESOLVE USING OURS", " RESOLVE USING THEIRS"])
+def test_where_the_type_is_narrower_the_message_says_how_to_widen_it(lake, place, way, resolve):
+    columns, path, row = WIDENED[place]
+    told(lake, f"CREATE TABLE d.t ({columns})", f"INSERT INTO d.t VALUES {row.format(1, 1)}", "CREATE BRANCH dev")
+    widen = f"ALTER TABLE {{}} ALTER COLUMN {path} TYPE bigint"
+    asked = way(lake, widen, row.format(5, 5), row.format(6, 6_000_000_000))
+    asked = asked.replace(" WITH", f"{resolve} WITH") if " WITH" in asked else asked + resolve
+    with pytest.raises(MergeConflict, match="the type is narrower here") as refused:
+        told(lake, asked)
+    assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == [
+        (path, "narrow", "int", "bigint")
+    ]
+    assert f"widen the column here first ({widen.format('d.t')})" in refused.value.way_out
+    told(lake, widen.format("d.t"), asked)
+    assert "6000000000" in repr(rows(lake, "d.t"))
+    assert [row[0] for row in rows(lake, "d.t")] == [1, 5, 6]
 
 
 # the column, the place in it, and a row with a value there

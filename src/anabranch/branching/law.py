@@ -40,6 +40,8 @@ ABSENT = "absent"
 """The rule of picks and reverts of what ours does not have."""
 ADDED = "added"
 """The rule of columns that both sides added under one name, in types that cannot be one."""
+NARROW = "narrow"
+"""The rule of rows whose type is wider than the column that they would join, since a widening was undone there."""
 REQUIRED = "NOT NULL"
 """What the side says whose column wants a value, in conflicts by A6.2 and A6.3."""
 RULES: Mapping[str, str] = MappingProxyType(
@@ -64,6 +66,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "names": "names are unique in their parent, and case does not count: rename one of them first",
         "incompatible": "neither of the two types holds the other's values",
         ADDED: "both added it, and neither type holds the other's values, or their structs have other fields",
+        NARROW: "the type is narrower here (a widening was undone or not picked), and rows of the wider one would come",
         "alias": "an earlier merge made one column of two that one side still has: drop one of them first",
         "engine": "what the records of a keyed table mean cannot change under them: set the options back on one side",
         "empty": "together the two sides dropped everything",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.branching.law import ABSENT, ADDED, REQUIRED
+from anabranch.branching.law import ABSENT, ADDED, NARROW, REQUIRED
 from anabranch.branching.objects import Side
 from anabranch.errors import SqlError, UnsupportedType
 from anabranch.model.conflict import ConflictRecord
@@ -39,7 +39,7 @@ def way_out(
         return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
     if settling:
         return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
-    advice = [_types_first(conflict) for conflict in conflicts if conflict.rule in ("incompatible", ADDED)]
+    advice = [_TYPES[conflict.rule](conflict) for conflict in conflicts if conflict.rule in _TYPES]
     return f"{failed}: {advice[0] if advice else 'change one of the branches first.'}"
 
 
@@ -54,22 +54,50 @@ def _of_not_null(conflicts: Sequence[ConflictRecord]) -> str:
 
 def _types_first(conflict: ConflictRecord) -> str:
     """Rows of both types are there, so that none of them can be taken."""
-    both = _type(conflict.ours), _type(conflict.theirs)
-    wide = None if None in both else common(*both)  # type: ignore[arg-type]
-    if conflict.rule == ADDED and (wide is None or any(structs_in(wide))):
-        return (
-            f"rows of both columns are there. Rename one of them first (ALTER TABLE {conflict.object} RENAME COLUMN "
-            f"{conflict.column} TO …), and merge again."
-        )
+    wide = _common(_type(conflict.ours), _type(conflict.theirs))
     if wide is not None:
-        return (
-            f"rows of both types are there. Widen the column on both branches first (ALTER TABLE {conflict.object} "
-            f"ALTER COLUMN {conflict.column} TYPE {wide}), and merge again."
-        )
+        return _widen_both(conflict, wide)
     return (
         "rows of both types are there, and no type holds both. RESTORE the table on one branch to a version before its "
         "type changed, and give it the other branch's type before its rows are written again."
     )
+
+
+def _added_first(conflict: ConflictRecord) -> str:
+    """Rows of both columns are there. (Of structs, fields of equal labels may be called otherwise in files.)"""
+    wide = _common(_type(conflict.ours), _type(conflict.theirs))
+    if wide is not None and not any(structs_in(wide)):
+        return _widen_both(conflict, wide)
+    return (
+        f"rows of both columns are there. Rename one of them first (ALTER TABLE {conflict.object} RENAME COLUMN "
+        f"{conflict.column} TO …), and merge again."
+    )
+
+
+def _widen_here(conflict: ConflictRecord) -> str:
+    """To what all rows are, of which a side may tell that they are wider than its column."""
+    rows = (_type(str(side).rpartition("and rows of ")[2]) for side in (conflict.ours, conflict.theirs))
+    wide = _common(*rows) or "…"
+    return f"widen the column here first ({_alter(conflict, wide)}), and run this again."
+
+
+_TYPES = {"incompatible": _types_first, ADDED: _added_first, NARROW: _widen_here}
+"""What comes first, by the rule of a conflict of types that no RESOLVE settles."""
+
+
+def _widen_both(conflict: ConflictRecord, wide: DataType) -> str:
+    return (
+        "rows of both types are there. Widen the column on both branches first "
+        f"({_alter(conflict, wide)}), and merge again."
+    )
+
+
+def _alter(conflict: ConflictRecord, wide: object) -> str:
+    return f"ALTER TABLE {conflict.object} ALTER COLUMN {conflict.column} TYPE {wide}"
+
+
+def _common(ours: DataType | None, theirs: DataType | None) -> DataType | None:
+    return None if ours is None or theirs is None else common(ours, theirs)
 
 
 def _type(word: object) -> DataType | None:

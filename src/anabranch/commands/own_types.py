@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from anabranch.branching.equality import unequal
 from anabranch.branching.fields import stored_part
-from anabranch.branching.law import ADDED
+from anabranch.branching.law import ADDED, NARROW
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.readable import Unheld, holds, unreadable
 from anabranch.branching.row_merge import Contest
@@ -59,7 +59,7 @@ def unreadable_type(table: str, place: Unheld, rows_of: Collection[Choice]) -> C
         return f"{own}, and rows of {place.stored}" if beyond else str(own)
 
     wider_here, wider_there = holds(place.ours, place.theirs), holds(place.theirs, place.ours)
-    rule = "A6" if wider_there else "A6.1" if wider_here else "incompatible"
+    rule = NARROW if wider_there else "A6.1" if wider_here else "incompatible"
     sides = told("ours", place.ours), told("theirs", place.theirs)
     return ConflictRecord(table, "column", rule, *sides, column=".".join(place.labels))
 
