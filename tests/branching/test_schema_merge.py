@@ -367,6 +367,7 @@ def test_a_conflict_shows_the_three_values():
          "a:int, v@v_2:string"),
         ("in a struct", "s:struct<x:int>", "s:struct<x:bigint>", "s:struct<x:double>", "s:struct<x:bigint>",
          "s:struct<x:double>"),
+        ("the default goes with its type", "v:int=1/", "v:bigint=2/", "v:double=0.5/", "v:bigint=2/", "v:double=0.5/"),
         ("what does not conflict is not chosen", "v:int, w:int", "o@v:int, w:bigint", "t@v:int, w:double",
          "t@v:int, w:bigint", "t@v:int, w:double"),
     ]),
@@ -375,6 +376,24 @@ def test_resolutions(name, base, ours, theirs, by_ours, by_theirs):
     for side, wanted in (("ours", by_ours), ("theirs", by_theirs)):
         merged = Case(name, base, ours, theirs).merge(resolve=side)
         assert (merged.conflicts, text(merged.schema)) == ((), wanted)
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "by_theirs"),
+    [
+        ("v:bigint", "v:bigint, z:int", "v:int", "v:int, z:int"),
+        ("v:bigint", "v:decimal(20,0), z:int", "v:int", "v:int, z:int"),
+        ("v:bigint=1/", "v:bigint=5000000000/", "v:int=1/", "v:int=1/"),
+        ("s:struct<x:bigint>", "s:struct<x:bigint, y:int>", "s:struct<x:int>", "s:struct<x:int, y:int>"),
+        ("v:array<bigint>", "v:array<bigint>, z:int", "v:array<int>", "v:array<int>, z:int"),
+    ],
+)
+def test_going_back_theirs_undoes_a_widening(base, ours, theirs, by_theirs):
+    case = Case("", base, ours, theirs)
+    assert [conflict.rule for conflict in case.merge(backwards=True).conflicts] == ["A6.1"]
+    assert text(case.merge(backwards=True, resolve="theirs").schema) == by_theirs
+    assert text(case.merge(backwards=True, resolve="ours").schema) == ours
+    assert text(case.merge(resolve="theirs").schema) == ours
 
 
 @pytest.mark.parametrize(

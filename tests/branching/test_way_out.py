@@ -24,6 +24,10 @@ def narrow(ours, theirs):
     return ConflictRecord("d.t", "column", "narrow", ours, theirs, column="a")
 
 
+def wider():
+    return ConflictRecord("d.t", "column", "A6.1", "bigint", "int", column="a")
+
+
 def lacking(side):
     words = ("NOT NULL", "1 row without 'a'")
     return ConflictRecord("d.t", "column", "A6.3", *(words if side == "theirs" else words[::-1]), column="a")
@@ -61,3 +65,19 @@ def names():
 )  # fmt: skip
 def test_way_out(conflicts, settling, tried, said):
     assert said in way_out(conflicts, settling, tried)
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "settling", "tried", "said"),
+    [
+        ([wider()], ("theirs",), None, "Only RESOLVE USING THEIRS settles this."),
+        ([wider()], (), None, "No RESOLVE settles this: the widening cannot be undone while rows that were written as"),
+        ([wider(), row()], (), "theirs", "THEIRS does not settle this: the widening cannot be undone while rows"),
+        ([wider()], ("ours",), None, "Only RESOLVE USING OURS settles this: the widening cannot be undone while rows"),
+        ([wider()], ("ours",), "theirs", "RESOLVE USING THEIRS does not settle this: USING OURS would."),
+        ([wider(), types("bigint", "double")], (), None, "rows of both types are there, and no type holds both"),
+        ([row()], BOTH, None, "RESOLVE USING OURS or THEIRS takes one side"),
+    ],
+)
+def test_way_out_of_a_revert(conflicts, settling, tried, said):
+    assert said in way_out(conflicts, settling, tried, backwards=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from anabranch.errors import MergeConflict
+from anabranch.errors import AnabranchError, MergeConflict
 from tests.stories.telling import one, rows, told
 
 # theirs' type, ours' type, a row of each, or none; the sides that settle it, and what the message says
@@ -143,6 +143,97 @@ def test_where_the_type_is_narrower_the_message_says_how_to_widen_it(lake, place
     assert "6000000000" in repr(rows(lake, "d.t"))
     assert [row[0] for row in rows(lake, "d.t")] == [1, 5, 6]
 
+
+# --- REVERT of a widening ---------------------------------------------------------------------------------------------
+
+
+def widened(lake, place):
+    """Gives the REVERT of it; the table has changed since."""
+    columns, path, row = WIDENED[place]
+    told(lake, f"CREATE TABLE d.t ({columns})", f"INSERT INTO d.t VALUES {row.format(1, 1)}")
+    told(lake, f"ALTER TABLE d.t ALTER COLUMN {path} TYPE BIGINT")
+    asked = f"REVERT {lake.version}"
+    told(lake, "ALTER TABLE d.t ADD COLUMN z INT")
+    return asked
+
+
+def types_of(lake):
+    return {row[0]: row[1] for row in told(lake, "DESCRIBE d.t")}
+
+
+@pytest.mark.parametrize("place", WIDENED)
+def test_a_widening_is_undone_by_theirs_where_rows_fit(lake, place):
+    _, path, row = WIDENED[place]
+    asked = widened(lake, place)
+    before = lake.version
+    with pytest.raises(MergeConflict, match="Only RESOLVE USING THEIRS settles this") as refused:
+        told(lake, asked)
+    assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == [(path, "A6.1", "bigint", "int")]
+    assert refused.value.settling == ("theirs",)
+    assert told(lake, f"{asked} RESOLVE USING OURS")[0][-1] == "up to date"
+    assert lake.version == before
+    told(lake, f"{asked} RESOLVE USING THEIRS")
+    assert types_of(lake)[path[0]] in ("int", "struct<a:int>")
+    assert types_of(lake)["z"] == "int"
+    told(lake, f"INSERT INTO d.t VALUES {row.format(2, 2)[:-1]}, 3)")
+    assert [found[0] for found in rows(lake, "d.t")] == [1, 2]
+    with pytest.raises(AnabranchError):
+        told(lake, f"INSERT INTO d.t VALUES {row.format(3, 5_000_000_000)[:-1]}, 3)")
+
+
+@pytest.mark.parametrize("place", WIDENED)
+def test_a_widening_stays_while_rows_of_the_wide_type_do(lake, place):
+    _, path, row = WIDENED[place]
+    asked = widened(lake, place)
+    told(lake, f"INSERT INTO d.t VALUES {row.format(2, 5_000_000_000)[:-1]}, 3)")
+    before = lake.version
+    for resolve, failed in (("", "No RESOLVE settles"), (" RESOLVE USING THEIRS", "THEIRS does not settle")):
+        with pytest.raises(MergeConflict, match=f"{failed} this: the widening cannot be undone while rows") as refused:
+            told(lake, asked + resolve)
+        expected = (path, "A6.1", "bigint", "int")
+        assert [(c.column, c.rule, c.ours, c.theirs) for c in refused.value.conflicts] == [expected]
+        assert refused.value.settling == ()
+    assert lake.version == before
+    if place != "keyed":  # where a deleted row leaves its record
+        told(lake, "DELETE FROM d.t WHERE k = 2", f"{asked} RESOLVE USING THEIRS")
+        assert types_of(lake)[path[0]] in ("int", "struct<a:int>")
+
+
+def test_what_else_a_commit_did_is_undone_without_its_widening(lake):
+    told(lake, "CREATE TABLE d.t (k INT, v INT)", "INSERT INTO d.t VALUES (1, 1)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN v TYPE BIGINT", "ALTER TABLE d.t@dev ADD COLUMN w INT")
+    told(lake, "MERGE BRANCH dev")
+    merged = lake.version
+    told(lake, "INSERT INTO d.t VALUES (2, 5000000000, 3)")
+    with pytest.raises(MergeConflict, match="Only RESOLVE USING OURS settles this: the widening cannot be") as refused:
+        told(lake, f"REVERT {merged}")
+    assert refused.value.settling == ("ours",)
+    told(lake, f"REVERT {merged} RESOLVE USING OURS")
+    assert (types_of(lake), rows(lake, "d.t")) == ({"k": "int", "v": "bigint"}, [(1, 1), (2, 5_000_000_000)])
+
+
+@pytest.mark.parametrize("detect", ["file", "row", "cell"])
+def test_a_row_that_was_updated_in_the_wide_type_is_not_written_anew_in_the_narrow_one(lake, detect):
+    """The REVERT brings a column back, which such rows would be written anew for."""
+    told(lake, "CREATE TABLE d.t (k INT, v INT, w INT)", "INSERT INTO d.t VALUES (1, 1, 1)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN v TYPE BIGINT", "ALTER TABLE d.t@dev DROP COLUMN w")
+    told(lake, "MERGE BRANCH dev")
+    merged = lake.version
+    told(lake, "UPDATE d.t SET v = 5000000000")
+    with pytest.raises(MergeConflict, match="RESOLVE USING THEIRS does not settle this: USING OURS would"):
+        lake.revert(merged, resolve="theirs", detect=detect)
+    lake.revert(merged, resolve="ours", detect=detect)
+    assert rows(lake, "d.t") == [(1, 5_000_000_000, 1)]
+
+
+def test_a_default_goes_with_the_type(lake):
+    asked = widened(lake, "column")
+    told(lake, "ALTER TABLE d.t ALTER COLUMN v SET DEFAULT 5000000000", f"{asked} RESOLVE USING THEIRS")
+    told(lake, "INSERT INTO d.t (k) VALUES (2)")
+    assert rows(lake, "d.t") == [(1, 1, None), (2, None, None)]
+
+
+# --- inside columns ---------------------------------------------------------------------------------------------------
 
 # the column, the place in it, and a row with a value there
 NESTED = {

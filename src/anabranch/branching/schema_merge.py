@@ -81,12 +81,15 @@ def merge_schemas(
     known: Known = (),
     resolve: Side | None = None,
     table: str = "",
+    *,
+    backwards: bool = False,
 ) -> SchemaMerge:
     """The result has the id of the side that it equals, else UNNUMBERED. `resolve` settles types that do not fit, but
-    neither names nor key and partition spec."""
+    neither names nor key and partition spec. `backwards`: a REVERT, which may undo a widening; the rows that stay must
+    fit the narrow type then."""
     if alike(ours, theirs) or (bases and all(alike(base, theirs) for base in bases)):
         return SchemaMerge(ours)
-    merge = _Merge(table, known, resolve)
+    merge = _Merge(table, known, resolve, backwards)
     columns = merge.members([base.columns for base in bases], ours.columns, theirs.columns, _Scope())
     key = merge.spec("primary key", columns, [base.primary_key for base in bases], ours.primary_key, theirs.primary_key)
     partition = merge.spec(
@@ -143,6 +146,7 @@ class _Merge:
     table: str
     known: Known
     resolve: Side | None
+    backwards: bool
     conflicts: list[ConflictRecord] = field(default_factory=list)
     new_aliases: dict[str, str] = field(default_factory=dict)
     set_aside: bool = False
@@ -242,11 +246,16 @@ class _Merge:
             label = three_way([base.label for base in bases], ours.label, theirs.label)
         if bases or ours.physical == theirs.physical:
             default = three_way([base.write_default for base in bases], ours.write_default, theirs.write_default)
+        type_ = self._type([base.type for base in bases], ours.type, theirs.type, inner)
+        if types.is_atomic(type_):  # a default that the merged type need not hold goes with its own
+            taken = next((side for side in (ours, theirs) if side.type == type_), ours)
+            left = theirs if taken is ours else ours
+            default = default if types.widens(left.type, type_) else taken.write_default
         # Ours' id stays, unless theirs alone has another one than the bases.
         holder = theirs if bases and all(base.physical == ours.physical for base in bases) else ours
         return Column(
             label,
-            self._type([base.type for base in bases], ours.type, theirs.type, inner),
+            type_,
             holder.physical,
             _stricter([base.nullable for base in bases], ours.nullable, theirs.nullable),
             three_way([base.comment for base in bases] or [None], ours.comment, theirs.comment),
@@ -283,8 +292,9 @@ class _Merge:
         if self.resolve is None:
             before = " or ".join(sorted({str(base) for base in bases})) or None
             self.refuse("A6.1" if wider else "incompatible", str(ours), str(theirs), before, scope.labels)
-        # The wider type holds the values of both sides, so it is the resolution whichever side is chosen.
-        return theirs if self.resolve == "theirs" and not wider else ours
+        # The wider type holds the values of both sides, so it is the resolution whichever side is chosen; but who
+        # undoes a widening wants the narrow one.
+        return theirs if self.resolve == "theirs" and (self.backwards or not wider) else ours
 
     def _check_names(self, merged: Mapping[str, Column], mine: Mapping[str, Column], scope: _Scope) -> None:
         """Columns under the labels that ours has for them claim these first."""

@@ -30,15 +30,18 @@ def way_out(
     if any(conflict.rule == ABSENT for conflict in conflicts):
         return _WITHOUT_BACK if backwards else _WITHOUT
     failed = "No RESOLVE settles this" if tried is None else f"RESOLVE USING {tried.upper()} does not settle this"
+    wide = _rows_of_a_widening(conflicts) if backwards and "theirs" not in settling else None
     if len(settling) == 1:
-        only = settling[0].upper()
-        return f"Only RESOLVE USING {only} settles this." if tried is None else f"{failed}: USING {only} would."
+        only, why = settling[0].upper(), f": {wide}" if wide else "."
+        return f"Only RESOLVE USING {only} settles this{why}" if tried is None else f"{failed}: USING {only} would."
     if settling and all(conflict.rule in _NOT_NULL for conflict in conflicts):
         return _of_not_null(conflicts)
     if settling and all(conflict.rule in _MEETING for conflict in conflicts):
         return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
     if settling:
         return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."
+    if wide:
+        return f"{failed}: {wide}"
     advice = [_TYPES[conflict.rule](conflict) for conflict in conflicts if conflict.rule in _TYPES]
     return f"{failed}: {advice[0] if advice else 'change one of the branches first.'}"
 
@@ -50,6 +53,14 @@ def _of_not_null(conflicts: Sequence[ConflictRecord]) -> str:
     if theirs_lack == {False}:
         return "Rows of this branch lack a value: RESOLVE USING OURS or THEIRS merges without the NOT NULL of theirs."
     return f"RESOLVE USING OURS leaves out the rows of theirs that lack a value; THEIRS {kept}"
+
+
+def _rows_of_a_widening(conflicts: Sequence[ConflictRecord]) -> str | None:
+    """Why THEIRS does not take a REVERT's narrow type, if types are all that is in its way."""
+    columns = [conflict for conflict in conflicts if conflict.kind == "column"]
+    if not columns or any(conflict.rule != "A6.1" for conflict in columns):
+        return None
+    return f"the widening cannot be undone while rows that were written as {columns[0].ours} are there."
 
 
 def _types_first(conflict: ConflictRecord) -> str:

@@ -198,8 +198,8 @@ class TableMerger(TableSides):
             made.record = replace(made.record, schema_id=theirs.id)
             made.operations.append(("column", {}))
             return
-        known = self._known_aliases(ours, theirs)
-        merged = merge_schemas(bases or [theirs], ours, theirs, known, self.choice, self.name)
+        known, back = self._known_aliases(ours, theirs), self.at.backwards
+        merged = merge_schemas(bases or [theirs], ours, theirs, known, self.choice, self.name, backwards=back)
         made.conflicts += merged.conflicts
         made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
         made.left_out = merged.left_out
