@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 from anabranch import commands
 from anabranch.commands.result import Result
-from anabranch.commands.session import Ref, Session, Shared, as_ref, rerun
+from anabranch.commands.session import Ref, Session, Shared, as_ref, checked_limit, rerun
 from anabranch.errors import NotALake, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Branch, Commit, Tag
 from anabranch.model.names import qualified
 from anabranch.options import Limits
+from anabranch.texts import is_number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -183,15 +184,13 @@ class Lake:
 
     def log(self, ref: str | int | None = None, limit: int | None = None) -> list[Commit]:
         """Commits, newest first."""
-        if limit is not None and type(limit) is not int:
-            raise Refused(f"{limit!r} is no limit: write how many commits are wanted.")
-        return self._session.catalog.log(self._session.resolve(ref), limit)
+        return self._session.catalog.log(self._session.resolve(ref), checked_limit(limit))
 
     def graph(self, ref: str | int | None = None, limit: int | None = None) -> list[GraphLine]:
         """The same with everything that was merged into it, drawn line by line."""
         from anabranch.commands.graph import log_graph
 
-        return log_graph(self._session, self._session.resolve(ref), limit)
+        return log_graph(self._session, self._session.resolve(ref), checked_limit(limit))
 
     def describe_branches(self) -> Result:
         """Parent, fork and head of every branch, how far it is from its parent, and the bytes that it pins."""
@@ -264,7 +263,7 @@ class Lake:
     def _commit(self, ref: str | int) -> Commit:
         from anabranch.commands.asked import commit_of
 
-        is_version = isinstance(ref, str) and ref.isdecimal() and str(int(ref)) == ref  # an id may begin with 0
+        is_version = isinstance(ref, str) and is_number(ref) and str(int(ref)) == ref  # an id may begin with 0
         return commit_of(self._session, int(ref) if is_version else ref)
 
     def diff(self, old: str | int, new: str | int | None = None, table: str | None = None) -> Result:

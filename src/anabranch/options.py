@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import InvalidOption, Refused, UnknownOption, nearest
+from anabranch.texts import is_number
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Option:
     """A whole number of this size at least; empty where the default is."""
 
     def check(self, value: str) -> None:
-        if self.number is not None and value != self.default and not (value.isdigit() and int(value) >= self.number):
+        if self.number is not None and value != self.default and not (is_number(value) and int(value) >= self.number):
             raise InvalidOption(self.name, value, f"a whole number, {self.number} or more")
         if self.choices and value not in self.choices:
             raise InvalidOption(self.name, value, "one of " + ", ".join(f"'{choice}'" for choice in self.choices))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.commands import columns, describe, partitions, tables
 from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame, insert_here
 from anabranch.commands.result import Result
-from anabranch.commands.session import HEAD, OpenTable, Ref, Session, rerun
+from anabranch.commands.session import HEAD, OpenTable, Ref, Session, checked_limit, rerun
 from anabranch.errors import DataError, NeedsSpark, Refused
 from anabranch.execution.incoming import arrow_table, is_spark_frame, repeatable
 from anabranch.execution.plan import ScanPlan, plan_scan
@@ -130,7 +130,7 @@ class Table:
     def history(self, limit: int | None = None) -> list[Commit]:
         """Commits that changed this table, newest first."""
         table = self._open()
-        return self._session.catalog.history(table.position, table.id, limit)
+        return self._session.catalog.history(table.position, table.id, checked_limit(limit))
 
     def describe(self, *, extended: bool = False) -> Result:
         return describe.describe_table(self._session, self._open(), extended=extended)

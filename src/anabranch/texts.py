@@ -1,4 +1,5 @@
-"""Values of rows as a person reads them: on one line, cut if they are long, and harmless to a terminal."""
+"""Values of rows as a person reads them: on one line, cut if they are long, and harmless to a terminal. And numbers as
+one writes them."""
 
 from __future__ import annotations
 
@@ -12,6 +13,15 @@ _LONG_WORDS = 400
 """Words may name conditions of statements."""
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Line breaks and other characters that would take a text out of its place, or that a terminal obeys."""
+
+
+_DIGITS = re.compile(r"[0-9]{1,600}")
+"""Far more than any version or size has; `int` refuses thousands of them."""
+
+
+def is_number(text: str) -> bool:
+    """Whether this is a whole number as SQL writes it: `str.isdigit` also takes the digits of all other scripts."""
+    return _DIGITS.fullmatch(text) is not None
 
 
 def named_values(row: Mapping[str, Any]) -> str:

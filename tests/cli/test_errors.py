@@ -16,6 +16,7 @@ USAGE = [
     ["lgo"],
     ["log", "-n", "-1"],
     ["log", "--limit", "many"],
+    ["log", "--limit", "٤"],
     ["log", "--lim", "1"],  # no abbreviations: a later option may have the same beginning
     ["describe"],
     ["branch", "a", "-d", "b"],

@@ -98,6 +98,15 @@ STATEMENTS = [
     ("CREATE TABLE d.u (a INTERVAL DAY)", UnsupportedType, "INTERVAL"),
     ("CREATE TABLE d.u (a FOO)", UnsupportedType, "FOO"),
     ("CREATE TABLE d.u (a DECIMAL(40,2))", SqlError, "38"),
+    # digits that are none of SQL's
+    ("MERGE BRANCH dev@٤", SqlError, "a version, a whole number"),
+    ("SHOW LOG LIMIT ٤", SqlError, "a limit, a whole number"),
+    (f"SHOW LOG LIMIT {'9' * 5000}", SqlError, "a limit, a whole number"),
+    ("DESCRIBE d.t VERSION AS OF 'dev@٤'", NotFound, "'dev@٤'"),
+    ("CREATE TABLE d.u (a DECIMAL(١٠, ٢))", SqlError, "expected a number"),
+    ("CREATE TABLE d.u (a DECIMAL(²))", SqlError, "expected a number"),
+    ("ALTER TABLE d.t SET TBLPROPERTIES ('num-sorted-run.compaction-trigger' = '²')", InvalidOption, "'²'"),
+    ("INSERT INTO d.one VALUES (٤)", ExpressionError, "'٤' is not a constant"),
     ("CREATE TABLE d.u (k ARRAY<INT>, v INT) PARTITIONED BY (k)", UnsupportedType, "'k'"),
     ("CREATE TABLE d.u (k INT) PARTITIONED BY (k)", SchemaError, "partitioned"),
     ("CREATE TABLE d.u (a INT DEFAULT 'no')", SchemaError, "'no'", "'a'"),
@@ -282,6 +291,11 @@ def test_bad_rows_say_what_is_wrong_and_change_nothing(lake, print_of, how, case
         (lambda lake: lake.create_branch("b", version="x"), Refused, "'x' is no version"),
         (lambda lake: lake.create_tag("g", version="x"), Refused, "'x' is no version"),
         (lambda lake: lake.log(limit="all"), Refused, "'all' is no limit"),
+        (lambda lake: lake.log(limit=-1), Refused, "-1 is no limit"),
+        (lambda lake: lake.graph(limit="all"), Refused, "'all' is no limit"),
+        (lambda lake: lake.graph(limit=-1), Refused, "-1 is no limit"),
+        (lambda lake: lake.table("d.t").history(limit="all"), Refused, "'all' is no limit"),
+        (lambda lake: lake.log("main@" + "9" * 5000), NotFound, "A version is a number"),
         (lambda lake: lake.merge("dev", into=""), NotFound, "branch ''"),
         (lambda lake: lake.revert(None), Refused, "None names no commit"),
         (lambda lake: lake.cherry_pick(None), Refused, "None names no commit"),
@@ -313,6 +327,16 @@ TAKING_REFS = {
     "create_branch": lambda lake, ref: lake.create_branch("fresh", ref),
     "create_tag": lambda lake, ref: lake.create_tag("fresh", ref),
 }
+
+
+@pytest.mark.parametrize("call", TAKING_REFS)
+def test_versions_are_written_with_the_digits_of_sql(lake, print_of, call):
+    """Those of other scripts are numbers to `int`; the branch has such a version."""
+    told(lake, "INSERT INTO d.one@dev VALUES (1)")
+    before = print_of(lake)
+    with pytest.raises(NotFound, match="'٠٤'"):
+        TAKING_REFS[call](lake, "dev@٠٤")
+    assert print_of(lake) == before
 
 
 @pytest.mark.parametrize("ref", ["", " ", "@", "@3", "dev@", 3.0, True], ids=repr)

@@ -10,7 +10,7 @@ from anabranch.cli.output import aligned, cell, plain, styled
 from anabranch.errors import Conflicts
 from anabranch.model.values import same_value
 from anabranch.model.words import counted
-from anabranch.texts import one_line, words, written
+from anabranch.texts import is_number, one_line, words, written
 
 if TYPE_CHECKING:
     from anabranch.model.conflict import ConflictRecord
@@ -111,7 +111,7 @@ def _cell(value: Any) -> str:
 
 def called(theirs: str) -> str:
     """A number alone is a version."""
-    return f"version {theirs}" if theirs.isdecimal() else theirs
+    return f"version {theirs}" if is_number(theirs) else theirs
 
 
 def next_steps(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from anabranch.cli.exits import Usage
+from anabranch.texts import is_number
 
 
 def ref(text: str) -> str | int:
     """A number alone is a version of the branch that the command is on."""
-    return int(text) if text.isdecimal() else text
+    return int(text) if is_number(text) else text
 
 
 def given(text: str) -> str:
@@ -20,7 +21,7 @@ def given(text: str) -> str:
 
 
 def count(text: str) -> int:
-    if not text.isdecimal():
+    if not is_number(text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of 0 or more")
     return int(text)
 

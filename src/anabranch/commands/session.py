@@ -25,6 +25,7 @@ from anabranch.model.records import Change, CommitRequest, DatabaseRecord, Table
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import TIMESTAMP, quote_identifier
 from anabranch.options import Limits, option
+from anabranch.texts import is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -393,9 +394,16 @@ def as_ref(ref: Ref | str | int | None) -> Ref:
     # What is left out is never the session's own: an empty text is a variable that somebody forgot to set.
     if not name.strip() or (at and not version):
         raise Refused(f"{ref!r} names no branch, tag or version: write 'dev', 'dev@12', or a version's number alone.")
-    if at and not version.isdecimal():
+    if at and not is_number(version):
         raise NotFound("version", version, hint="A version is a number.")
     return Ref(name, int(version) if at else None)
+
+
+def checked_limit(limit: int | None) -> int | None:
+    """The same, if it may say how many commits are wanted (None: all)."""
+    if limit is not None and (type(limit) is not int or limit < 0):
+        raise Refused(f"{limit!r} is no limit: write how many commits are wanted.")
+    return limit
 
 
 _RERUNS = 3

@@ -15,6 +15,7 @@ from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
 from anabranch.options import FIELD_OPTIONS, field_option, option
+from anabranch.texts import is_number
 
 DEFAULT_FUNCTION = "last_non_null_value"
 _CHANGELOG = "changelog-producer"
@@ -299,7 +300,7 @@ class _Reader:
                 f"'{function}' takes {entry.types}, and '{label}' is {column.type}",
             )
         name, limit = self._field(label, "count-limit")
-        if limit and not (limit.isdigit() and int(limit) > 0):
+        if limit and not (is_number(limit) and int(limit) > 0):
             raise InvalidOption(name, limit, "a number above 0")
         nested_key = self._nested(column, "nested-key")
         nested_sequence = self._nested(column, "nested-sequence-field")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.errors import SqlError, UnsupportedType
+from anabranch.texts import is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +302,7 @@ class _Reader:
         return Decimal(precision, scale)
 
     def _number(self) -> int:
-        if not self.peek().isdigit():
+        if not is_number(self.peek()):
             raise SqlError(f"expected a number in the type '{self.text}'", self.text, self.position())
         return int(self.next())
 

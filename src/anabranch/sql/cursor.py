@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from anabranch.errors import SqlError
 from anabranch.sql.tokens import Kind, Token, tokenize
+from anabranch.texts import is_number
 
 _PARTNERS = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_PARTNERS.values())
@@ -124,7 +125,7 @@ class Cursor:
 
     def integer(self, what: str) -> int:
         token = self.token
-        if token.kind is not Kind.NUMBER or not (token.value.isascii() and token.value.isdigit()):
+        if token.kind is not Kind.NUMBER or not is_number(token.value):
             self.fail(f"{what}, a whole number")
         return int(self.advance().value)
 

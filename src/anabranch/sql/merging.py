@@ -10,6 +10,7 @@ from anabranch.sql import statements as st
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.refs import Name, table_name, written_table_name
 from anabranch.sql.tokens import Kind
+from anabranch.texts import is_number
 
 _BRANCH, _REF = "a branch name", "a branch or tag name"
 _COMMIT = "a commit: an id or its beginning, a version, or branch@version"
@@ -139,5 +140,5 @@ def _commit(cursor: Cursor) -> str | int:
     written = cursor.text[start:end]
     if not written:
         cursor.fail(_COMMIT)
-    is_version = written.isascii() and written.isdigit() and str(int(written)) == written  # an id may begin with 0
+    is_version = is_number(written) and str(int(written)) == written  # an id may begin with 0
     return int(written) if is_version else written

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.tokens import Kind
+from anabranch.texts import is_number
 
 _VERSION = ("FOR VERSION AS OF", "FOR SYSTEM_VERSION AS OF", "VERSION AS OF", "SYSTEM_VERSION AS OF")
 _TIMESTAMP = ("FOR TIMESTAMP AS OF", "FOR SYSTEM_TIME AS OF", "TIMESTAMP AS OF", "SYSTEM_TIME AS OF")
@@ -121,7 +122,7 @@ def _time_travel(cursor: Cursor) -> Ref | None:
     if cursor.take_any(*_VERSION):
         if cursor.token.kind is Kind.STRING:
             name, at, version = cursor.string("a branch or tag name").partition("@")  # which no name can hold
-            return Ref(name, int(version)) if version.isdecimal() else Ref(name + at + version)
+            return Ref(name, int(version)) if is_number(version) else Ref(name + at + version)
         return Ref(version=cursor.integer("a version"))
     if cursor.take_any(*_TIMESTAMP):
         cursor.take_any("TIMESTAMP", "DATE")

@@ -20,16 +20,19 @@ from anabranch.model.schema import Column
 from anabranch.sql.statements import Default, Values
 from anabranch.storage.arrow_types import to_arrow
 
-_INTEGER = (re.compile(r"-?\d{1,18}"), int)
+_INTEGER = (re.compile(r"-?[0-9]{1,18}"), int)
 _PLAIN: dict[types.DataType, tuple[re.Pattern[str], Callable[[str], Any]]] = {
     types.TINYINT: _INTEGER,
     types.SMALLINT: _INTEGER,
     types.INT: _INTEGER,
     types.BIGINT: _INTEGER,
-    types.DOUBLE: (re.compile(r"-?\d{1,15}(\.\d{1,15})?"), float),
+    types.DOUBLE: (re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?"), float),
     types.STRING: (re.compile(r"'[^'\\]*'"), lambda text: text[1:-1]),
     types.BOOLEAN: (re.compile(r"true|false", re.IGNORECASE), lambda text: text.lower() == "true"),
-    types.DATE: (re.compile(r"DATE ?'\d{4}-\d\d-\d\d'", re.IGNORECASE), lambda text: date.fromisoformat(text[-11:-1])),
+    types.DATE: (
+        re.compile(r"DATE ?'\d{4}-\d\d-\d\d'", re.IGNORECASE | re.ASCII),
+        lambda text: date.fromisoformat(text[-11:-1]),
+    ),
 }
 
 
