@@ -113,6 +113,9 @@ def test_resolutions_by_key(people):
         people.merge("dev", resolutions={"d.t": [*given, {"id": 3, "v": "x", "n": 3}]})
     with pytest.raises(MergeConflict, match="id = 2"):
         people.merge("dev", resolutions={"d.t": given[:1]})
+    for nothing in ([], people.table("d.t").to_arrow().slice(0, 0)):
+        with pytest.raises(MergeConflict, match="id = 1"):
+            people.merge("dev", resolutions={"d.t": nothing})
     people.merge("dev", resolutions={"d.t": given})
     assert rows(people, "d.t") == [(1, "both", 7), (3, "c", 3)]
     told(people, "INSERT INTO d.t@dev VALUES (3, 't', 3)")

@@ -108,7 +108,8 @@ def resolutions(table: str, schema: Schema, rows: pa.Table) -> GivenRows:
         place[there] = order[at]
         known = place >= 0
         aligned = shaped.take(pa.array(place, mask=~known))
-        deleted = np.where(known, gone[place], False)
+        deleted = np.zeros(records.count, dtype=bool)
+        deleted[known] = gone[place[known]]
         if spec.sequence and spec.engine == "deduplicate":
             wanted = sequences([aligned[name] for name in spec.sequence], descending=spec.descending)
             if (later(contest.merged.sequence, wanted) & known & ~deleted).any():
@@ -134,11 +135,12 @@ def _deleting(rows: pa.Table) -> Mask:
 
 
 def _shaped(table: str, schema: Schema, rows: pa.Table, gone: Mask) -> pa.Table:
-    """The rows by physical names, all columns in place; a key that goes needs no more than itself."""
+    """The rows by physical names, all columns in place; a key that goes needs no more than itself, and no rows need
+    nothing."""
     rows = rows.drop_columns([KIND]) if KIND in rows.column_names else rows
     named = {fold(name) for name in rows.column_names}
     missing = [column for column in schema.columns if fold(column.label) not in named]
-    if missing and (not gone.all() or any(column.physical in schema.primary_key for column in missing)):
+    if missing and len(rows) and (not gone.all() or any(column.physical in schema.primary_key for column in missing)):
         raise incomplete(table, [column.label for column in missing])
     for column in missing:
         rows = rows.append_column(column.label, pa.nulls(len(rows), to_arrow(column.type)))
