@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyroaring import BitMap
-from sqlalchemy import BindParameter, and_, bindparam, func, select
+from sqlalchemy import BindParameter, and_, bindparam, func, not_, select
 
 from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.bitmaps import decode
 from anabranch.catalog.made import made_along
 from anabranch.catalog.objects import Objects
-from anabranch.catalog.tables import dead_rows, part, placement
+from anabranch.catalog.tables import branch, dead_rows, part, placement
 from anabranch.model.history import Lineage, Position, since
 from anabranch.model.part import Part
 from anabranch.model.records import TableDelta
@@ -63,17 +63,30 @@ def _dead_rows(on: On) -> Any:
 _PLACEMENTS, _PLACED, _DEAD_ROWS = Along(_placements), Along(_placed), Along(_dead_rows)
 
 _PARTS = select(*_PART).where(part.c.table_id == bindparam("table"), part.c.slot.in_(_slots))
-_placed_by_one = (
-    select(placement.c.table_id, placement.c.slot, func.min(placement.c.branch_id).label("branch_id"))
+_child, _parent = branch.alias("child"), branch.alias("parent")
+# Whose a branch's placements are, up to which version: its own, or of those that came from it, once it was dropped.
+_live = (
+    select(branch.c.id, branch.c.head.label("upto"), branch.c.id.label("owner"))
+    .where(not_(branch.c.dropped))
+    .cte("owners", recursive=True)
+)
+_owners = _live.union_all(
+    select(_parent.c.id, _child.c.fork, _live.c.owner)
+    .join(_child, _child.c.id == _live.c.id)
+    .join(_parent, and_(_parent.c.id == _child.c.parent_id, _parent.c.dropped))
+)
+_owned_by_one = (
+    select(placement.c.table_id, placement.c.slot, func.min(_owners.c.owner).label("owner"))
+    .join(_owners, and_(_owners.c.id == placement.c.branch_id, placement.c.version <= _owners.c.upto))
     .where(placement.c.placed)
     .group_by(placement.c.table_id, placement.c.slot)
-    .having(func.min(placement.c.branch_id) == func.max(placement.c.branch_id))
-    .subquery("placed_by_one")
+    .having(func.min(_owners.c.owner) == func.max(_owners.c.owner))
+    .subquery("owned_by_one")
 )
-_BYTES_PLACED = (
-    select(_placed_by_one.c.branch_id, func.sum(part.c.bytes).label("bytes"))
-    .join(part, and_(part.c.table_id == _placed_by_one.c.table_id, part.c.slot == _placed_by_one.c.slot))
-    .group_by(_placed_by_one.c.branch_id)
+_BYTES_PINNED = (
+    select(_owned_by_one.c.owner, func.sum(part.c.bytes).label("bytes"))
+    .join(part, and_(part.c.table_id == _owned_by_one.c.table_id, part.c.slot == _owned_by_one.c.slot))
+    .group_by(_owned_by_one.c.owner)
 )
 
 
@@ -184,9 +197,10 @@ class States(Objects):
 
         return {row.slot for row in in_batches(slots, read)}
 
-    def bytes_placed(self) -> dict[int, int]:
-        """Branch -> the bytes of the parts that only its own commits placed: what nothing else would keep."""
-        return {row.branch_id: int(row.bytes) for row in self._db.rows(_BYTES_PLACED, {})}
+    def bytes_pinned(self) -> dict[int, int]:
+        """Branch -> the bytes of the parts that its commits placed and no other's; a dropped branch left what it had
+        to those that came from it. Parts that a rewrite made are no branch's."""
+        return {row.owner: int(row.bytes) for row in self._db.rows(_BYTES_PINNED, {})}
 
     def _deltas(self, table_id: str, placements: Sequence[Any], kills: Sequence[Any]) -> list[TableDelta]:
         found: dict[tuple[int, str], _Events] = {}

@@ -15,12 +15,12 @@ COLUMNS = ("branch", "current", "parent", "fork", "head", "ahead", "behind", "by
 
 
 def branch_table(session: Session, chosen: Callable[[Iterable[str]], Iterable[str]] = list) -> Result:
-    """`ahead` and `behind` count commits against the parent's head; `bytes_pinned`: parts that only it placed."""
+    """`ahead` and `behind` count commits against the parent's head; `bytes_pinned`: parts that it alone placed."""
     every = {branch.id: branch for branch in session.catalog.branches(dropped=True)}
     branches = [branch for branch in every.values() if not branch.dropped]
     kept = set(chosen(branch.name for branch in branches))
     apart = Apart(session, branches)
-    pinned = session.catalog.bytes_placed()
+    pinned = session.catalog.bytes_pinned()
     rows: list[list[Any]] = []
     for branch in sorted(branches, key=lambda branch: branch.id):
         if branch.name in kept:
