@@ -37,7 +37,9 @@ def test_names_are_never_given_twice(catalog: Catalog) -> None:
     assert catalog.reserve_names("t", ["id", "Value", "ID"]) == ["id", "Value", "ID_2"]
     assert catalog.reserve_names("t", ["value", "id", "id_2", "new"]) == ["value_2", "id_3", "id_2_2", "new"]
     assert catalog.reserve_names("u", ["id"]) == ["id"]
-    assert catalog.reserve_names("t", ["id"], scope="address") == ["id"]
+    assert catalog.reserve_names("t", ["id"], scopes=["address"]) == ["id"]
+    assert catalog.reserve_names("t", ["id", "zip"], scopes=["home", "address"]) == ["id_2", "zip"]
+    assert catalog.reserve_names("t", ["zip"], scopes=["home"]) == ["zip_2"]
     assert catalog.reserve_names("t", []) == []
 
 

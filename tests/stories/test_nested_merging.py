@@ -218,3 +218,38 @@ def test_three_that_became_one_in_two_merges_stay_one(added):
     lake.merge("exp")
     assert seen() == {3: 30}
     assert seen("exp") == {2: 20, 3: 30}
+
+
+STRUCTS = {
+    "a struct": ("", "s STRUCT<a: INT>", "s.z", "named_struct('a', 1{})", lambda row: row[1]),
+    "a struct in a struct": (
+        ", r STRUCT<x: INT>",
+        "r.s STRUCT<a: INT>",
+        "r.s.z",
+        "named_struct('x', 1, 's', named_struct('a', 1{}))",
+        lambda row: row[1]["s"],
+    ),
+}
+
+
+@pytest.mark.parametrize("first", ["dev", "main"])
+@pytest.mark.parametrize(("more", "added", "field", "value", "read"), STRUCTS.values(), ids=STRUCTS.keys())
+def test_a_dropped_field_of_a_struct_that_both_added_does_not_come_back_under_its_name(
+    lake, more, added, field, value, read, first
+):
+    second = "main" if first == "dev" else "dev"
+    told(lake, f"CREATE TABLE d.t (id INT{more})", "CREATE BRANCH dev")
+    told(lake, f"ALTER TABLE d.t ADD COLUMN {added}", f"ALTER TABLE d.t@dev ADD COLUMN {added}")
+    if first == "main":
+        lake.merge("dev")
+    told(
+        lake.on(first),
+        f"ALTER TABLE d.t ADD COLUMN {field} STRING",
+        "INSERT INTO d.t VALUES (20, {})".format(value.format(", 'z', 'secret'")),
+        f"ALTER TABLE d.t DROP COLUMN {field}",
+    )
+    if first == "dev":
+        lake.merge("dev")
+    told(lake.on(second), f"ALTER TABLE d.t ADD COLUMN {field} INT")
+    lake.merge("dev")
+    assert [read(row) for row in rows(lake, "d.t")] == [{"a": 1, "z": None}]

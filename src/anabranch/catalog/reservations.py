@@ -50,13 +50,16 @@ class Reservations(Opened):
     def reserve_schema_id(self, table_id: str) -> int:
         return self._reserve(table_id, "schema", 1)
 
-    def reserve_names(self, table_id: str, wanted: Sequence[str], scope: str = "") -> list[str]:
-        """Physical names for these labels: the label itself for its first holder, then label_2, label_3, …"""
+    def reserve_names(self, table_id: str, wanted: Sequence[str], scopes: Sequence[str] = ("",)) -> list[str]:
+        """Physical names for these labels: the label itself for its first holder, then label_2, label_3, …
+
+        `scopes`: the struct that they stand in, under all names that files have for it; "" is the table itself."""
         if not wanted:
             return []
         with self._db.writing(relaxed=True) as link:
             _add(link, table_id, "names", len(wanted))  # its row's lock is what two reservers queue on
-            taken = {row.folded for row in link.rows(_TAKEN, {"table": table_id, "scope": scope})} | _NEVER
+            held = [row for scope in scopes for row in link.rows(_TAKEN, {"table": table_id, "scope": scope})]
+            taken = {row.folded for row in held} | _NEVER
             names = []
             for label in wanted:
                 name, number = label, 1
@@ -65,8 +68,8 @@ class Reservations(Opened):
                     name = f"{label}_{number}"
                 taken.add(fold(name))
                 names.append(name)
-            rows = [{"table_id": table_id, "scope": scope, "folded": fold(name)} for name in names]
-            link.write(_TAKE, rows)
+            places = [(scope, fold(name)) for scope in scopes for name in names]
+            link.write(_TAKE, [{"table_id": table_id, "scope": scope, "folded": name} for scope, name in places])
         return names
 
     def _reserve(self, table_id: str, name: str, count: int) -> int:

@@ -53,7 +53,7 @@ def define(session: Session, table_id: str, specs: Sequence[ColumnSpec]) -> tupl
     return tuple(
         Column(
             label=spec.label,
-            type=_named(session, table_id, spec.type, physical),
+            type=_named(session, table_id, spec.type, [physical]),
             physical=physical,
             nullable=spec.nullable,
             comment=spec.comment,
@@ -63,24 +63,29 @@ def define(session: Session, table_id: str, specs: Sequence[ColumnSpec]) -> tupl
     )
 
 
-def _named(session: Session, table_id: str, type_: DataType, scope: str) -> DataType:
-    """The type with physical names for all struct fields in it, registered under the place where they stand."""
+def _named(session: Session, table_id: str, type_: DataType, scopes: Sequence[str]) -> DataType:
+    """The type with physical names for all struct fields in it, registered under the place where they stand, by all its
+    names."""
     if isinstance(type_, types.Struct):
         for field in type_.fields:
             checked("column", field.label)
-        names = session.catalog.reserve_names(table_id, [f.label for f in type_.fields], scope)
+        names = session.catalog.reserve_names(table_id, [f.label for f in type_.fields], scopes)
         return types.Struct(
             tuple(
-                replace(f, physical=name, type=_named(session, table_id, f.type, f"{scope}.{name}"))
+                replace(f, physical=name, type=_named(session, table_id, f.type, _within(scopes, name)))
                 for f, name in zip(type_.fields, names, strict=True)
             )
         )
     if isinstance(type_, types.Array):
-        return replace(type_, element=_named(session, table_id, type_.element, f"{scope}.element"))
+        return replace(type_, element=_named(session, table_id, type_.element, _within(scopes, "element")))
     if isinstance(type_, types.Map):
-        key = _named(session, table_id, type_.key, f"{scope}.key")
-        return replace(type_, key=key, value=_named(session, table_id, type_.value, f"{scope}.value"))
+        key = _named(session, table_id, type_.key, _within(scopes, "key"))
+        return replace(type_, key=key, value=_named(session, table_id, type_.value, _within(scopes, "value")))
     return type_
+
+
+def _within(scopes: Sequence[str], *names: str) -> list[str]:
+    return [f"{scope}.{name}" for scope in scopes for name in names]
 
 
 def _declared(session: Session, default: str | None, type_: DataType, label: str, *, nullable: bool) -> str | None:
@@ -170,27 +175,27 @@ def added_column(session: Session, table: OpenTable, schema: Schema, spec: Colum
         default = None if spec.default is None else literal(session, spec.default, spec.type, spec.label)
         return replace(column, initial_default=default)
     checked("column", spec.label)
-    scope = _scope(schema, spec.path)
-    (physical,) = session.catalog.reserve_names(table.id, [spec.label], scope)
-    type_ = _named(session, table.id, spec.type, f"{scope}.{physical}")
+    scopes = _scopes(schema, spec.path)
+    (physical,) = session.catalog.reserve_names(table.id, [spec.label], scopes)
+    type_ = _named(session, table.id, spec.type, _within(scopes, physical))
     return Column(spec.label, type_, physical, spec.nullable, spec.comment, None, spec.default)
 
 
-def _scope(schema: Schema, path: Path) -> str:
-    """The physical place of the struct that holds the last name of a path."""
+def _scopes(schema: Schema, path: Path) -> list[str]:
+    """The physical place of the struct that holds the last name of a path: by all names that merges have made one."""
     column = schema.column(path[0])
-    scope, type_ = column.physical, column.type
+    scopes, type_ = [column.physical, *column.aliases], column.type
     for step in path[1:-1]:
         if isinstance(type_, types.Struct):
             found = next((f for f in type_.fields if f.label.lower() == step.lower()), None)
             if found is None:
                 raise SchemaError(f"'{'.'.join(path[:-1])}' has no field '{step}'.")
-            scope, type_ = f"{scope}.{found.physical}", found.type
+            scopes, type_ = _within(scopes, found.physical, *found.aliases), found.type
         elif isinstance(type_, types.Array):
-            scope, type_ = f"{scope}.element", type_.element
+            scopes, type_ = _within(scopes, "element"), type_.element
         elif isinstance(type_, types.Map):
-            scope, type_ = f"{scope}.value", type_.value
-    return scope
+            scopes, type_ = _within(scopes, "value"), type_.value
+    return scopes
 
 
 def drop_columns(
