@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -59,12 +60,7 @@ def numbered(frame: DataFrame) -> DataFrame:
 def arrow_frame(spark: SparkSession, data: pa.Table) -> DataFrame:
     """Rows of this process as a frame of the same types: Spark would take a time without a zone for one of its own."""
     data = data.cast(pa.schema([field.with_type(canonical(field.type)) for field in data.schema]))
-    fields = [
-        {"name": field.name, "type": "void", "nullable": True, "metadata": {}}
-        if pa.types.is_null(field.type)
-        else _field(field.name, from_arrow(field.type))
-        for field in data.schema
-    ]
+    fields = [_field(field.name, from_arrow(field.type, voids=True)) for field in data.schema]
     return spark.createDataFrame(data if data.num_rows else [], schema=_struct(fields))
 
 
@@ -84,14 +80,18 @@ _OURS = {spark: ours for ours, spark in _SPARK.items()}
 
 
 def from_spark(schema: StructType, *, lenient: bool = False) -> list[tuple[str, DataType | None]]:
-    """Labels and types of a frame. `lenient`: a column of NULLs has the type None instead of an error."""
+    """Labels and types of a frame. `lenient`: a column of NULLs has the type None instead of an error, and NULLs inside
+    one have none."""
     return [
-        (field["name"], None if lenient and field["type"] == "void" else _from_json(field["type"], field["name"]))
-        for field in schema.jsonValue()["fields"]
+        (name, None if lenient and body == "void" else _from_json(body, name, voids=lenient))
+        for name, body in ((field["name"], field["type"]) for field in schema.jsonValue()["fields"])
     ]
 
 
-def _from_json(body: Any, where: str) -> DataType:
+def _from_json(body: Any, where: str, *, voids: bool) -> DataType:
+    if voids and body == "void":
+        return types.VOID
+    inner = partial(_from_json, voids=voids)
     if isinstance(body, str):
         try:
             return types.parse_type(_OURS.get(body, body))
@@ -99,10 +99,10 @@ def _from_json(body: Any, where: str) -> DataType:
             raise UnsupportedType(body, f"column '{where}'") from error
     kind = body["type"]
     if kind == "array":
-        return types.Array(_from_json(body["elementType"], where))
+        return types.Array(inner(body["elementType"], where))
     if kind == "map":
-        return types.Map(_from_json(body["keyType"], where), _from_json(body["valueType"], where))
+        return types.Map(inner(body["keyType"], where), inner(body["valueType"], where))
     if kind == "struct":
-        fields = [(f["name"], _from_json(f["type"], f"{where}.{f['name']}")) for f in body["fields"]]
+        fields = [(f["name"], inner(f["type"], f"{where}.{f['name']}")) for f in body["fields"]]
         return types.Struct(tuple(types.StructField(name, type_, name) for name, type_ in fields))
     raise UnsupportedType(kind, f"column '{where}'")

@@ -83,6 +83,8 @@ TINYINT, SMALLINT, INT, BIGINT = (Primitive(name) for name in ("tinyint", "small
 FLOAT, DOUBLE = Primitive("float"), Primitive("double")
 STRING, BINARY, BOOLEAN = Primitive("string"), Primitive("binary"), Primitive("boolean")
 DATE, TIMESTAMP, TIMESTAMP_NTZ = Primitive("date"), Primitive("timestamp"), Primitive("timestamp_ntz")
+VOID = Primitive("void")
+"""The type of bare NULLs inside incoming data; no column has it."""
 
 _NAMES: dict[str, DataType] = {
     "tinyint": TINYINT,
@@ -185,6 +187,15 @@ def _digits(type_: DataType) -> tuple[int, int] | None:
 
 def is_atomic(type_: DataType) -> bool:
     return isinstance(type_, (Primitive, Decimal))
+
+
+def has_void(type_: DataType) -> bool:
+    """Whether NULLs of no type are inside."""
+    if isinstance(type_, Array):
+        return has_void(type_.element)
+    if isinstance(type_, Map):
+        return has_void(type_.key) or has_void(type_.value)
+    return type_ == VOID or (isinstance(type_, Struct) and any(has_void(field.type) for field in type_.fields))
 
 
 def structs_in(type_: DataType) -> Iterator[Struct]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -49,6 +50,8 @@ def to_arrow(type_: DataType) -> pa.DataType:
     found = _ARROW.get(type_)
     if found is not None:
         return found
+    if type_ == types.VOID:
+        return pa.null()
     if isinstance(type_, types.Decimal):
         return pa.decimal128(type_.precision, type_.scale)
     if isinstance(type_, types.Array):
@@ -70,32 +73,37 @@ def _is_kind_of_list(type_: pa.DataType) -> bool:
     )
 
 
-def from_arrow(type_: pa.DataType, where: str = "") -> DataType:
-    """The column type that a table made from such data has."""
+def from_arrow(type_: pa.DataType, where: str = "", *, voids: bool = False) -> DataType:
+    """The column type that a table made from such data has. `voids`: the data need not make one, and may have NULLs of
+    no type."""
     found = _SAME.get(type_)
     if found is not None:
         return found
+    inner = partial(from_arrow, voids=voids)
+    if voids and pa.types.is_null(type_):
+        return types.VOID
     if pa.types.is_dictionary(type_):
-        return from_arrow(type_.value_type, where)
+        return inner(type_.value_type, where)
     if pa.types.is_timestamp(type_):
         return types.TIMESTAMP if type_.tz else types.TIMESTAMP_NTZ
     if pa.types.is_decimal(type_) and type_.precision <= 38 and 0 <= type_.scale <= type_.precision:
         return types.Decimal(type_.precision, type_.scale)
     if pa.types.is_list(type_) or _is_kind_of_list(type_):
-        return types.Array(from_arrow(type_.value_type, where), type_.value_field.nullable)
+        return types.Array(inner(type_.value_type, where), type_.value_field.nullable)
     if pa.types.is_map(type_):
         value = type_.item_field
-        return types.Map(from_arrow(type_.key_type, where), from_arrow(value.type, where), value.nullable)
+        return types.Map(inner(type_.key_type, where), inner(value.type, where), value.nullable)
     if pa.types.is_struct(type_) and type_.num_fields:
         return types.Struct(
-            tuple(types.StructField(f.name, from_arrow(f.type, f"{where}.{f.name}"), f.name, f.nullable) for f in type_)
+            tuple(types.StructField(f.name, inner(f.type, f"{where}.{f.name}"), f.name, f.nullable) for f in type_)
         )
     raise UnsupportedType(str(type_), where)
 
 
 def canonical(type_: pa.DataType, where: str = "") -> pa.DataType:
-    """The type among ours that holds the same values: any unit and zone of time, any width of offsets."""
-    return type_ if pa.types.is_null(type_) else to_arrow(from_arrow(type_, where))
+    """The type among ours that holds the same values: any unit and zone of time, any width of offsets. NULLs of no type
+    stay so, at any depth."""
+    return to_arrow(from_arrow(type_, where, voids=True))
 
 
 def without_negative_zeros(values: Any) -> Any:

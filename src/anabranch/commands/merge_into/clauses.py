@@ -117,11 +117,13 @@ def new_columns(request: MergeRequest, schema: Schema, source: Labelled) -> list
     added: list[tuple[Path, DataType]] = []
     for label, type_ in source:
         if fold(label) in wanted and schema.find(label) is None:
-            if type_ is None:
-                raise InvalidMerge("WITH SCHEMA EVOLUTION", f"the new column '{label}' has no type: cast its NULLs.")
-            added.append(((label,), type_))
+            added.append(((label,), types.VOID if type_ is None else type_))
     for column, type_ in _assigned_whole(request, schema, source):
         added += [path for path in _new_fields(type_, column.type, (column.label,)) if path not in added]
+    for path, type_ in added:
+        if types.has_void(type_):
+            what = f"the new column '{'.'.join(path)}' has no type: cast its NULLs."
+            raise InvalidMerge("WITH SCHEMA EVOLUTION", what)
     return added
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from anabranch.commands.merge_into.clauses import Labelled
 from anabranch.errors import AnabranchError
 from anabranch.execution.failures import spark_failures
+from anabranch.model.types import has_void
 from anabranch.storage.arrow_types import canonical, from_arrow
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class Source:
 
 def of_arrow(data: pa.Table) -> Source:
     columns = [
-        (f.name, None if pa.types.is_null(f.type) else from_arrow(f.type, f"column '{f.name}'")) for f in data.schema
+        (f.name, None if pa.types.is_null(f.type) else from_arrow(f.type, f"column '{f.name}'", voids=True))
+        for f in data.schema
     ]
     arrays = [
         column.cast(type_) if column.type != (type_ := canonical(column.type)) else column for column in data.columns
@@ -69,7 +71,8 @@ def brought(source: Source) -> Iterator[Source]:
         return
     frame = source.frame.toDF(*[f"_s{place}" for place in range(len(source.columns))]).persist()
     try:
-        few = _few(frame)
+        bare = any(type_ is not None and has_void(type_) for _, type_ in source.columns)
+        few = None if bare else _few(frame)  # PySpark cannot bring `array()` as Arrow
         here = None if few is None else _here(source, few)
         yield here or replace(source, frame=frame)
     finally:
