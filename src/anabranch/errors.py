@@ -18,6 +18,7 @@ AnabranchError
 │   └── UnsupportedType
 ├── DataError                rows that do not fit their table
 │   ├── TypeMismatch
+│   ├── FieldMismatch        a struct that lacks a field of its column, or has another one
 │   ├── ValueOutOfRange      overflow: never a wrap
 │   ├── NullViolation        NULL into NOT NULL
 │   ├── InvalidText          text that is not UTF-8 where rows are told apart by it
@@ -195,6 +196,17 @@ class TypeMismatch(DataError):
         super().__init__(
             f"column {quoted(column)} is {expected}, but the data is {found}{shown}. "
             "Cast it first; nothing was written."
+        )
+
+
+class FieldMismatch(DataError):
+    """Where structs meet by the names of their fields: one that is missing, unknown or there twice."""
+
+    def __init__(self, column: str, why: str, labels: Sequence[str]) -> None:
+        shown = ", ".join(f"'{label}', …" for label in labels[:6]) + (", …" if len(labels) > 6 else "")
+        super().__init__(
+            f"the struct for column {quoted(column)} {why}. Fields meet by their names here: give each of them once, "
+            f"as in named_struct({shown}); nothing was written."
         )
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from anabranch.errors import ExpressionError, TypeMismatch, ValueOutOfRange
+from anabranch.errors import ExpressionError, FieldMismatch, TypeMismatch, ValueOutOfRange
 from anabranch.expressions import assign, constant, literal_sql, parse_expression
 
 DECIMAL = pa.decimal128(5, 2)
@@ -146,3 +146,32 @@ def test_a_literal_gives_its_value_back(value, type):
     back = constant(parse_expression(literal_sql(scalar)), type)
     assert back.type == type
     assert repr(back.as_py()) == repr(scalar.as_py())
+
+
+def test_fields_meet_by_label():
+    inner = pa.struct([("x", pa.int64()), ("Y", pa.int64())])
+    source = pa.struct([("n", inner), ("l", pa.list_(inner)), ("m", pa.map_(pa.string(), inner))])
+    turned = pa.struct([("y", pa.int8()), ("x", pa.string())])
+    target = pa.struct([("m", pa.map_(pa.string(), turned)), ("L", pa.list_(turned)), ("n", turned)])
+    one, two = {"x": 1, "Y": 2}, {"y": 2, "x": "1"}
+    given = [None, {"n": one, "l": [one, None], "m": [("k", one)]}, {"n": None, "l": None, "m": None}, None]
+    found = assign(pa.array(given, source).slice(1), source, target, "c", by_label=True)
+    assert found.type == target
+    nothing = {"m": None, "L": None, "n": None}
+    assert found.to_pylist() == [{"m": [("k", two)], "L": [two, None], "n": two}, nothing, None]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ("a", "a b", r"'c' lacks the field 'b'.*named_struct\('a', …, 'b', …\)"),
+        ("a colour", "a color", r"'c' has the field 'colour', which the column lacks \(did you mean 'color'\?\)"),
+        ("a A", "a", "'c' has the field 'A' twice"),
+    ],
+)
+def test_fields_that_are_not_the_same_are_named(source, target, message):
+    given, wanted = (pa.struct([(name, pa.int32()) for name in names.split()]) for names in (source, target))
+    with pytest.raises(FieldMismatch, match=message):
+        assign(pa.array([None], given), given, wanted, "c", by_label=True)
+    with pytest.raises(FieldMismatch, match=message.replace("'c'", r"'c\.element'")):
+        assign(pa.array([], pa.list_(given)), pa.list_(given), pa.list_(wanted), "c", by_label=True)

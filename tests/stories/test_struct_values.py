@@ -1,12 +1,14 @@
 """Structs as values: what UPDATE, MERGE INTO and writes of data make of their fields, in this process and on Spark."""
 
+import datetime
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import anabranch
-from anabranch.errors import InvalidMerge
+from anabranch.errors import FieldMismatch, InvalidMerge
 from anabranch.lake import Lake
 from anabranch.options import Limits
 from tests.stories.telling import rows, told
@@ -52,3 +54,108 @@ def test_a_new_field_of_no_type_is_refused(lake):
     text = MATCHED.format("(SELECT 1 AS k, named_struct('a', 1, 'b', NULL) AS s) AS x", "x.s")
     with pytest.raises(InvalidMerge, match=r"'s\.b' has no type"):
         told(lake, text.replace("MERGE", "MERGE WITH SCHEMA EVOLUTION"))
+
+
+# --- fields meet by name ----------------------------------------------------------------------------------------------
+
+# The column's type, a value whose fields stand in another order and case, and what is stored.
+TURNED = {
+    "struct": (
+        "STRUCT<a: INT, y: INT, x: INT>",
+        "named_struct('A', 1, 'x', 100, 'y', 200)",
+        {"a": 1, "y": 200, "x": 100},
+    ),
+    "struct in a struct": (
+        "STRUCT<n: STRUCT<y: INT, x: STRING>>",
+        "named_struct('n', named_struct('x', 1, 'y', 2))",
+        {"n": {"y": 2, "x": "1"}},
+    ),
+    "array": (
+        "ARRAY<STRUCT<y: INT, x: INT>>",
+        "array(named_struct('x', 1, 'y', 2), NULL)",
+        [{"y": 2, "x": 1}, None],
+    ),
+    "map": (
+        "MAP<STRUCT<y: INT, x: INT>, STRUCT<q: BIGINT, p: DOUBLE>>",
+        "map(named_struct('x', 1, 'y', 2), named_struct('p', 3, 'q', 4))",
+        [({"y": 2, "x": 1}, {"q": 4, "p": 3.0})],
+    ),
+}
+ASSIGNMENTS = {
+    "UPDATE": "UPDATE d.t SET s = {}",
+    "MERGE, a value": MATCHED.format("VALUES (1) AS x(k)", "{}"),
+    "MERGE, a column": MATCHED.format("(SELECT 1 AS k, {} AS v) AS x", "x.v"),
+    "MERGE, by name": "MERGE INTO d.t USING (SELECT 1 AS k, {} AS s) AS x ON t.k = x.k WHEN MATCHED THEN UPDATE SET *",
+    "MERGE, an insert": NEW.replace("t.k = x.k", "FALSE").format("VALUES (1) AS x(k)", "{}"),
+    "INSERT BY NAME": "INSERT INTO d.t BY NAME SELECT {} AS s, 1 AS k",
+}
+
+
+@pytest.mark.parametrize("case", TURNED.values(), ids=TURNED)
+@pytest.mark.parametrize("statement", ASSIGNMENTS.values(), ids=ASSIGNMENTS)
+@pytest.mark.parametrize("key_of", ["", ", PRIMARY KEY (k)"], ids=["append", "keyed"])
+def test_fields_of_structs_are_assigned_by_name(lake, case, statement, key_of):
+    type_, value, stored = case
+    told(lake, f"CREATE TABLE d.t (k INT, s {type_}{key_of})", "INSERT INTO d.t VALUES (1, NULL)")
+    told(lake, statement.format(value))
+    assert rows(lake, "d.t")[-1] == (1, stored)
+
+
+def test_values_that_only_spark_casts_meet_by_name_too(lake):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<a: STRING, b: STRING, c: DATE>)", "INSERT INTO d.t VALUES (1, NULL)")
+    value = "named_struct('c', TIMESTAMP '2026-01-02 00:00:00Z', 'b', 1.5D, 'a', soundex('Robert'))"
+    for statement in ("UPDATE d.t SET s = {}", MATCHED.format("VALUES (1) AS x(k)", "{}")):
+        told(lake, "UPDATE d.t SET s = NULL", statement.format(value))
+        assert rows(lake, "d.t") == [(1, {"a": "R163", "b": "1.5", "c": datetime.date(2026, 1, 2)})]
+
+
+def test_insert_goes_by_position(lake):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<y: INT, x: INT>)")
+    told(lake, "INSERT INTO d.t VALUES (1, named_struct('x', 1, 'y', 2))")
+    told(lake, "INSERT INTO d.t SELECT 2, named_struct('p', 1, 'q', 2)")
+    assert rows(lake, "d.t") == [(1, {"y": 1, "x": 2}), (2, {"y": 1, "x": 2})]
+
+
+@pytest.mark.parametrize("statement", ASSIGNMENTS.values(), ids=ASSIGNMENTS)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("named_struct('y', 1)", "column 's'.* lacks .*field 'x'"),
+        ("named_struct('y', 1, 'x', 2, 'xx', 3)", "has the field 'xx', which the (column|target) lacks"),
+        ("struct(1, 2)", "has the field 'col1', which the (column|target) lacks"),
+    ],
+)
+def test_a_missing_or_unknown_field_is_refused(lake, statement, value, message):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<y: INT, x: INT>)", "INSERT INTO d.t VALUES (1, NULL)")
+    with pytest.raises((FieldMismatch, InvalidMerge), match=message):
+        told(lake, statement.format(value))
+    assert rows(lake, "d.t") == [(1, None)]
+
+
+def test_a_field_deep_inside_is_named_by_its_path(lake):
+    told(lake, "CREATE TABLE d.t (s STRUCT<l: ARRAY<STRUCT<y: INT, x: INT>>>)", "INSERT INTO d.t VALUES (NULL)")
+    with pytest.raises(
+        FieldMismatch, match=r"column 's\.l\.element' lacks the field 'x'.*named_struct\('y', …, 'x', …\)"
+    ):
+        told(lake, "UPDATE d.t SET s = named_struct('l', array(named_struct('y', 1)))")
+
+
+def test_data_meets_columns_by_name_all_the_way_down(lake):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<y: INT, x: INT>)")
+    table, data = lake.table("d.t"), pa.table({"k": [1], "s": [{"x": 1, "y": 2}]})
+    table.write(data)
+    table.write(data.to_pandas())
+    table.write(lake.spark.sql("SELECT 1 AS k, named_struct('X', 1, 'y', 2) AS s"))
+    table.write([{"k": 1, "s": {"x": 1, "y": 2}}])
+    assert rows(lake, "d.t") == [(1, {"y": 2, "x": 1})] * 4
+    with pytest.raises(FieldMismatch, match="lacks the field 'x'"):
+        table.write(pa.table({"k": [1], "s": [{"y": 2}]}))
+
+
+def test_a_default_goes_by_position_wherever_it_is_written(lake):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<y: INT, x: INT> DEFAULT named_struct('x', 1, 'z', 2))")
+    told(lake, "INSERT INTO d.t (k) VALUES (1)", "INSERT INTO d.t VALUES (2, NULL), (3, NULL)")
+    told(lake, "ALTER TABLE d.t RENAME COLUMN s.y TO w")
+    told(lake, "UPDATE d.t SET s = DEFAULT WHERE k = 2", MATCHED.format("VALUES (3) AS x(k)", "DEFAULT"))
+    told(lake, "MERGE INTO d.t USING VALUES (4) AS x(k) ON t.k = x.k WHEN NOT MATCHED THEN INSERT (k) VALUES (x.k)")
+    assert rows(lake, "d.t") == [(k, {"w": 1, "x": 2}) for k in (1, 2, 3, 4)]

@@ -24,7 +24,7 @@ from anabranch.execution.keyed_writer import by_physical, marked, reduced, sorte
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import read_batches
-from anabranch.execution.shape import Shape, by_place
+from anabranch.execution.shape import Shape, assignments, by_place
 from anabranch.execution.spark_keyed import Mark
 from anabranch.model.part import Part
 from anabranch.model.records import Operation, TableDelta
@@ -146,7 +146,7 @@ def _update_keys(
     session: Session, table: OpenTable, values: Values, where: Predicate | None, scope: Scope, by_spark: FrameOf
 ) -> int:
     spec = table.engine
-    shape = by_place(table.name, table.schema, len(table.schema.columns))
+    shape = assignments(table.name, table.schema)
     try:
         with session.times():
             rows = _changed_here(session, table, values, where, scope, shape)

@@ -69,7 +69,9 @@ class OnRows:
             with self.session.times():
                 found = [self.compiled(text, condition=False)(rows) for text in texts.values()]
                 chunked = [one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in found]
-                return dict(zip(texts, map(assigned, chunked, columns), strict=True))
+                pairs = zip(chunked, columns, strict=True)
+                values = [assigned(one, column, by_label=True) for one, column in pairs]
+                return dict(zip(texts, values, strict=True))
         except NeedsSpark:
             read = self._read_by(list(texts.values()), rows)
             values = values_by_spark(self.session.shared.spark(), read, list(texts.values()), columns)

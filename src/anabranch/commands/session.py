@@ -23,7 +23,7 @@ from anabranch.model.names import qualified
 from anabranch.model.part import Part
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.schema import Column, Schema
-from anabranch.model.types import TIMESTAMP, quote_identifier
+from anabranch.model.types import TIMESTAMP, quote_identifier, structs_in
 from anabranch.options import Limits, option
 from anabranch.texts import is_number
 
@@ -276,6 +276,16 @@ class Session:
         from anabranch.execution.assignable import constant_by_spark
 
         return constant_by_spark(self.shared.spark(), text, column)
+
+    def default(self, column: Column) -> str:
+        """The text that stands for a column's DEFAULT where values are assigned. Structs meet by label there, and a
+        default by position, so that it lasts when fields are renamed: it is a literal under their labels of now."""
+        text = column.write_default or "NULL"
+        if not any(structs_in(column.type)):
+            return text
+        from anabranch.expressions import literal_sql
+
+        return literal_sql(self.constant(text, column))
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

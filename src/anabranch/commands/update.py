@@ -18,7 +18,7 @@ from anabranch.errors import NeedsSpark
 from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID, read_batches
-from anabranch.execution.shape import Shape, by_place
+from anabranch.execution.shape import Shape, assignments
 from anabranch.execution.writer import write_parts
 from anabranch.model.part import Part, saying_all_differ, with_changed
 from anabranch.model.records import TableDelta
@@ -42,7 +42,7 @@ def _update(
     session: Session, table: OpenTable, values: Values, where: Predicate | None, scope: Scope, by_spark: FrameOf
 ) -> int:
     view = session.view(table)
-    shape = by_place(table.name, table.schema, len(table.schema.columns))
+    shape = assignments(table.name, table.schema)
     try:
         with session.times():
             changed = _changed_here(session, table, view, values, where, scope, shape)

@@ -1,8 +1,9 @@
 """Frames on their way into a table: what only Spark can cast, Spark casts; the rest is the kernels' work, here or in
 tasks.
 
-Three things are Spark's: what depends on the time zone of its session (`ZONED`, at any depth), what has no type (void,
-as in `array()` and `map()`), and pairs of types that kernels do not know. Every path that takes a frame starts here.
+Four things are Spark's: what depends on the time zone of its session (`ZONED`, at any depth), what has no type (void,
+as in `array()` and `map()`), pairs of types that kernels do not know, and the order of fields that meet by label, since
+its casts go by position. Every path that takes a frame starts here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from anabranch.errors import NeedsSpark
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
+from anabranch.execution.spark_labels import by_label as in_columns_order
 from anabranch.execution.spark_types import from_spark, numbered, spark_type, type_json
 from anabranch.expressions.casts import ZONED
 from anabranch.model import types
@@ -35,7 +37,10 @@ def assignable(frame: DataFrame, shape: Shape) -> DataFrame:
     fields = frame.schema.jsonValue()["fields"]
     casts: dict[int, SparkColumn] = {}
     for column, source in zip(shape.schema.columns, shape.sources, strict=True):
-        if source is not None and (value := _cast(F.col(f"c{source}"), fields[source], column)) is not None:
+        if source is None:
+            continue
+        value = _cast(F.col(f"c{source}"), fields[source], column, by_label=shape.by_label)
+        if value is not None:
             casts[source] = value
     if not casts:
         return frame
@@ -44,9 +49,12 @@ def assignable(frame: DataFrame, shape: Shape) -> DataFrame:
     )
 
 
-def _cast(value: SparkColumn, field: dict[str, Any], column: Column) -> SparkColumn | None:
+def _cast(value: SparkColumn, field: dict[str, Any], column: Column, *, by_label: bool) -> SparkColumn | None:
     """What Spark makes of a column; None: nothing."""
-    given, made = field["type"], meeting(field["type"], column.type)
+    given = field["type"]
+    if by_label:
+        value, given = in_columns_order(value, given, column)
+    made = meeting(given, column.type)
     if made is not None and isinstance(given, str) and given != "void":
         return checked_cast(value, column, spark_type(made))
     met = spark_type(given if made is None else made)
@@ -56,7 +64,9 @@ def _cast(value: SparkColumn, field: dict[str, Any], column: Column) -> SparkCol
         assigned(pa.chunked_array([pa.array([], to_arrow(type_))]), column)
     except NeedsSpark:
         return checked_cast(value, column, str(column.type))
-    return None if made is None else value.cast(met)
+    if made is not None:
+        return value.cast(met)
+    return None if given == field["type"] else value
 
 
 def _one(name: str, type_: Any) -> Any:

@@ -6,7 +6,7 @@ A `Shape` is decided once from the incoming schema and then applied to any numbe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +31,8 @@ class Shape:
 
     `constants`: physical column -> SQL literal that stands in every row: a static partition value, or a default, which
     is evaluated once for all rows of a statement.
+
+    `by_label`: whether structs inside columns meet by the labels of their fields, or by position.
     """
 
     table: str
@@ -39,6 +41,7 @@ class Shape:
     constants: Mapping[str, str]
     kind: int | None = None
     """Where the kinds of a keyed table's rows stand, if the data has them."""
+    by_label: bool = False
 
     def apply(self, data: pa.Table) -> pa.Table:
         arrays = []
@@ -47,7 +50,7 @@ class Shape:
             if source is None:
                 array = pa.chunked_array([pa.repeat(self._constant(column), data.num_rows)])
             else:
-                array = assigned(data.column(source), column)
+                array = assigned(data.column(source), column, by_label=self.by_label)
                 if column.physical in telling:
                     array = without_negative_zeros(array)
                     check_text(array, column.label, self.table)
@@ -89,7 +92,8 @@ def by_name(
     fixed: Mapping[str, str] | None = None,
     evaluate: Evaluate = constant_here,
 ) -> Shape:
-    """Columns meet by label. A column that the data lacks gets its default; it must have one or allow NULL.
+    """Columns meet by label, and so do fields of structs. A column that the data lacks gets its default; it must have
+    one or allow NULL.
 
     `fixed`: physical column -> SQL text of its value in all rows; if the data has it too, it must agree.
     `evaluate`: what gives the values of such texts, and of defaults.
@@ -106,7 +110,8 @@ def by_name(
     missing = _missing(schema, [column.physical for column in given], fixed)
     if extra or missing:
         raise ColumnMismatch(table, missing, extra, schema.labels)
-    return _shape(table, schema, [places.get(fold(column.label)) for column in schema.columns], fixed, kind, evaluate)
+    sources = [places.get(fold(column.label)) for column in schema.columns]
+    return replace(_shape(table, schema, sources, fixed, kind, evaluate), by_label=True)
 
 
 def by_place(
@@ -117,7 +122,7 @@ def by_place(
     fixed: Mapping[str, str] | None = None,
     evaluate: Evaluate = constant_here,
 ) -> Shape:
-    """The data's columns fill the listed ones, or all that are not fixed, in order."""
+    """The data's columns fill the listed ones, or all that are not fixed, in order, and so do fields of structs."""
     fixed = dict(fixed or {})
     if columns is None:
         targets = [column for column in schema.columns if column.physical not in fixed]
@@ -130,6 +135,12 @@ def by_place(
     places = {column.physical: place for place, column in enumerate(targets)}
     sources = [places.get(column.physical) for column in schema.columns]
     return _shape(table, schema, sources, fixed, places.get(KIND), evaluate)
+
+
+def assignments(table: str, schema: Schema) -> Shape:
+    """The data's columns are values for all columns, in order, as UPDATE and MERGE INTO assign them: fields of structs
+    meet by label."""
+    return replace(by_place(table, schema, len(schema.columns)), by_label=True)
 
 
 def target(schema: Schema, label: str) -> Column:
@@ -190,7 +201,7 @@ def _missing(schema: Schema, given: Sequence[str], fixed: Mapping[str, str]) -> 
     ]
 
 
-def assigned(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+def assigned(data: pa.ChunkedArray, column: Column, *, by_label: bool = False) -> pa.ChunkedArray:
     """The data as the column's type by Spark's rules of store assignment, or an error that names the column."""
     target = to_arrow(column.type)
     if data.type == target:
@@ -200,7 +211,7 @@ def assigned(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
         data = data if data.type == own else data.cast(own)
     except pa.ArrowInvalid as error:
         raise ValueOutOfRange(column.label, column.type, str(error).splitlines()[0].rstrip(".")) from error
-    return data if own == target else expressions.assign(data, own, target, column.label)
+    return data if own == target else expressions.assign(data, own, target, column.label, by_label=by_label)
 
 
 def check_text(data: pa.ChunkedArray, label: str, table: str = "") -> None:

@@ -23,7 +23,8 @@ from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
-from anabranch.execution.spark_types import arrow_frame, from_spark, label_schema
+from anabranch.execution.spark_labels import by_label
+from anabranch.execution.spark_types import arrow_frame, label_schema, type_of
 from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, task_slots
 from anabranch.execution.spread import shuffled_tasks
 from anabranch.execution.writer import PartsWriter
@@ -170,8 +171,8 @@ def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) 
     from pyspark.sql import functions as F
 
     texts = list(dict.fromkeys(text for rule in rules for text in rule.values))
-    types = [type_ for _, type_ in from_spark(frame.select(*map(F.expr, texts)).schema, lenient=True)] if texts else []
-    known = dict(zip(texts, types, strict=True))
+    fields = frame.select(*map(F.expr, texts)).schema.jsonValue()["fields"] if texts else []
+    known = {text: field["type"] for text, field in zip(texts, fields, strict=True)}
     made = []
     for place, column in enumerate(columns):
         target = label_schema((column,)).fields[0].dataType
@@ -184,21 +185,19 @@ def outcome(frame: DataFrame, rules: Sequence[Rule], columns: Sequence[Column]) 
     return made
 
 
-def _stored(rule: Rule, text: str, type_: Any, column: Column, target: Any) -> SparkColumn:
+def _stored(rule: Rule, text: str, given: Any, column: Column, target: Any) -> SparkColumn:
     """By Spark's rules of store assignment, refused before a job starts where types do not go together."""
     from pyspark.sql import functions as F
 
-    value = F.expr(text)
-    if type_ is not None and str(type_) == str(column.type):
-        return value.cast(target)
-    empty = pa.chunked_array([pa.array([], pa.null() if type_ is None else to_arrow(type_))])
     try:
-        assigned(empty, column)
+        value, given = by_label(F.expr(text), given, column)
+        type_ = to_arrow(type_of(given, column.label))
+        assigned(pa.chunked_array([pa.array([], type_)]), column)
     except NeedsSpark:
         return checked_cast(value, column, target, in_merge(rule.place))
     except DataError as error:
         raise in_clause(error, rule.place) from error
-    if type_ is None or pa.types.is_nested(to_arrow(type_)):
+    if type_ == to_arrow(column.type) or pa.types.is_null(type_) or pa.types.is_nested(type_):
         return value.cast(target)
     return checked_cast(value, column, target, in_merge(rule.place))
 

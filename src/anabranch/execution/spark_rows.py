@@ -36,17 +36,18 @@ def true_by_spark(spark: SparkSession, rows: pa.Table, text: str) -> np.ndarray:
 def values_by_spark(
     spark: SparkSession, rows: pa.Table, texts: Sequence[str], columns: Sequence[Column]
 ) -> list[pa.ChunkedArray]:
-    """The values of expressions as these columns hold them, row by row; cast in the time zone of Spark's session."""
+    """The values of expressions as UPDATE assigns them to these columns, row by row; cast in the time zone of Spark's
+    session."""
     from pyspark.sql import functions as F
 
-    shape = Shape("", Schema(0, tuple(columns)), tuple(range(1, len(columns) + 1)), {})
+    shape = Shape("", Schema(0, tuple(columns)), tuple(range(1, len(columns) + 1)), {}, by_label=True)
     found: list[list[pa.Array]] = [[] for _ in columns]
     for frame in _pieces(spark, rows, texts):
         with spark_failures(text=" ".join(texts)):
             values = [F.expr(text).alias(f"c{place}") for place, text in enumerate(texts)]
             made = assignable(frame.select(ROW_ID, *values), shape).toArrow().sort_by(ROW_ID)
         for column, value, chunks in zip(columns, made.columns[1:], found, strict=True):
-            chunks += assigned(value, column).chunks
+            chunks += assigned(value, column, by_label=True).chunks
     return [pa.chunked_array(chunks, to_arrow(column.type)) for chunks, column in zip(found, columns, strict=True)]
 
 

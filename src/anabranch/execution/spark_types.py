@@ -88,6 +88,11 @@ def from_spark(schema: StructType, *, lenient: bool = False) -> list[tuple[str, 
     ]
 
 
+def type_of(body: Any, where: str) -> DataType:
+    """A type of Spark's from its JSON; NULLs in it may have none. `where`: the column that an error names."""
+    return _from_json(body, where, voids=True)
+
+
 def _from_json(body: Any, where: str, *, voids: bool) -> DataType:
     if voids and body == "void":
         return types.VOID

@@ -3,6 +3,7 @@
 from anabranch.expressions.alone import NONDETERMINISTIC, function_name, is_of_the_moment, reads_more
 from anabranch.expressions.assign import assign, constant, is_deterministic
 from anabranch.expressions.compile import Compiled, compile_expression, compile_predicate
+from anabranch.expressions.labels import in_order
 from anabranch.expressions.literals import literal_sql, shown
 from anabranch.expressions.parse import parse_expression
 from anabranch.expressions.pruning import Bound, ColumnStats, conjuncts, may_match, pushable, select_parts
@@ -20,6 +21,7 @@ __all__ = [
     "conjuncts",
     "constant",
     "function_name",
+    "in_order",
     "is_deterministic",
     "is_of_the_moment",
     "literal_sql",

@@ -1,8 +1,9 @@
 """Store assignment: what INSERT and UPDATE do to a value on its way into a column, by Spark's ANSI rule.
 
-Any number goes to any number, any atom to a string, dates and timestamps to each other; a struct to a struct by
-position, arrays and maps by their elements. All else is a TypeMismatch, and a value that does not fit is a
-ValueOutOfRange: nothing is ever cut or wrapped.
+Any number goes to any number, any atom to a string, dates and timestamps to each other; arrays and maps by their
+elements; a struct to a struct by position (INSERT … VALUES and SELECT) or by the labels of its fields (all else). What
+does not go together is a TypeMismatch or a FieldMismatch, and a value that does not fit is a ValueOutOfRange: nothing
+is ever cut or wrapped.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sqlglot import exp
 from anabranch.errors import ExpressionError, TypeMismatch, ValueOutOfRange
 from anabranch.expressions.casts import convert
 from anabranch.expressions.compile import compile_expression
+from anabranch.expressions.labels import in_order, ordered, whole
 from anabranch.expressions.literals import shown
 from anabranch.expressions.nodes import any_true
 from anabranch.expressions.types import NULL, STRING, canonical, is_atomic, is_numeric, is_temporal, spark_name
@@ -41,7 +43,7 @@ def is_deterministic(tree: exp.Expression) -> bool:
 
 
 def assignable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether Spark stores a value of one type in a column of the other at all."""
+    """Whether Spark stores a value of one type in a column of the other at all; structs by position."""
     source, target = canonical(source), canonical(target)
     if source in (target, NULL):
         return True
@@ -63,9 +65,17 @@ def assignable(source: pa.DataType, target: pa.DataType) -> bool:
 
 
 def assign(
-    array: pa.Array | pa.ChunkedArray, source_type: pa.DataType, target_type: pa.DataType, column: str
+    array: pa.Array | pa.ChunkedArray,
+    source_type: pa.DataType,
+    target_type: pa.DataType,
+    column: str,
+    *,
+    by_label: bool = False,
 ) -> pa.Array | pa.ChunkedArray:
-    """The array as the column's type, or an error that names the column."""
+    """The array as the column's type, or an error that names the column. `by_label`: how fields of structs meet."""
+    if by_label and array.type != target_type:
+        source_type = in_order(source_type, target_type, column)
+        array = ordered(array, source_type)
     if not assignable(source_type, target_type):
         raise TypeMismatch(column, spark_name(source_type), spark_name(target_type))
     if array.type == target_type:
@@ -93,10 +103,7 @@ def _assigned(array: pa.Array, *, target: pa.DataType, column: str) -> pa.Array:
 
 
 def _nested(array: pa.Array, target: pa.DataType, column: str) -> pa.Array:
-    if array.offset:
-        # Arrow does not build a nested array from a slice and a mask.
-        array = array.take(pa.array(range(len(array)), pa.int64()))
-    mask = pc.is_null(array)
+    array, mask = whole(array), pc.is_null(array)
     move = partial(_assigned, column=column)
     if pat.is_struct(target):
         fields = [move(pc.struct_field(array, [position]), target=child.type) for position, child in enumerate(target)]

@@ -167,7 +167,7 @@ def run_update(session: Session, statement: s.Update, args: Any, frames: Frames)
     on, table = writable(session, statement.name)
     scope = _scope(table, statement.alias)
     where = _predicate(statement.where, scope)
-    values = _assigned(table, statement)
+    values = _assigned(on, table, statement)
     if table.schema.primary_key:
         query, _ = _rows_to_update(on, table, statement, values)
         keyed = lambda: run_query(session, query, args, frames)  # noqa: E731
@@ -182,7 +182,7 @@ def explained(session: Session, statement: s.Delete | s.Update) -> tuple[str, in
     on, table = writable(session, statement.name)
     if isinstance(statement, s.Delete):
         return _rows_to_delete(on, table, statement)
-    return _rows_to_update(on, table, statement, _assigned(table, statement))
+    return _rows_to_update(on, table, statement, _assigned(on, table, statement))
 
 
 def _rows_to_delete(session: Session, table: OpenTable, statement: s.Delete) -> tuple[str, int]:
@@ -211,7 +211,7 @@ def _rows_to_update(
     return _from(session, table, select, statement.alias, statement.where)
 
 
-def _assigned(table: OpenTable, statement: s.Update) -> dict[str, str]:
+def _assigned(session: Session, table: OpenTable, statement: s.Update) -> dict[str, str]:
     """Physical column -> the text of its new value."""
     values: dict[str, str] = {}
     qualifiers = {name.lower() for name in (statement.alias, table.record.name, table.database.name) if name}
@@ -224,7 +224,7 @@ def _assigned(table: OpenTable, statement: s.Update) -> dict[str, str]:
             raise Refused(f"'{'.'.join(path)}' is a field: assign the whole column '{column.label}' with named_struct.")
         if column.physical in values:
             raise SqlError(f"the column '{column.label}' is assigned twice")
-        values[column.physical] = (column.write_default or "NULL") if isinstance(text, s.Default) else text
+        values[column.physical] = session.default(column) if isinstance(text, s.Default) else text
     return values
 
 

@@ -30,7 +30,7 @@ from anabranch.errors import NeedsSpark
 from anabranch.execution.fetch import fetch
 from anabranch.execution.plan import ScanPlan, TableView
 from anabranch.execution.reader import read_table
-from anabranch.execution.shape import by_place
+from anabranch.execution.shape import assignments
 from anabranch.execution.writer import write_parts
 from anabranch.expressions import parse_expression
 from anabranch.model.part import Part, with_changed
@@ -101,7 +101,7 @@ def _merged_here(
         check_one_match(bound, table.name, target, met.target)
         if more:
             target, met = _with_columns(table, view, bound, target, met, more)
-    shape = by_place(table.name, table.schema, len(table.schema.columns))
+    shape = assignments(table.name, table.schema)
     with clock.phase("decide"):
         decided = decide(bound, lambda action: shape, target, source, met)
     ids, origins = target.column(ROW_ID).to_numpy(), target.column(ORIGIN)

@@ -17,7 +17,7 @@ from anabranch.commands.merge_into.source import Source
 from anabranch.commands.session import OpenTable, Session
 from anabranch.errors import SeveralMatches
 from anabranch.execution.plan import ScanPlan
-from anabranch.execution.shape import by_place
+from anabranch.execution.shape import assignments
 from anabranch.execution.spark_merge import Given, Rule, matched_rows, merge_frame, ranges
 from anabranch.execution.spark_scan import scan_frame
 from anabranch.execution.spark_types import arrow_frame
@@ -72,7 +72,7 @@ def merged_by_spark(
     with clock.phase("job"):
         plan = job_plan(session, table, bound, source, bound.on_columns | bound.read_columns)
         target = target_frame(session, bound, plan, ids=True)
-        shape = by_place(table.name, table.schema, len(table.schema.columns))
+        shape = assignments(table.name, table.schema)
         with session.slots_for_jobs(table) as slots:
             to = session.destination(table)
             given = given_source(session, table, bound, source)

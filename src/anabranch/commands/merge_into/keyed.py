@@ -42,7 +42,7 @@ from anabranch.errors import NeedsSpark, SeveralMatches
 from anabranch.execution.keyed_writer import keys_in, reduced
 from anabranch.execution.reader import read_table
 from anabranch.execution.records import rows_of
-from anabranch.execution.shape import Shape, assigned, by_place
+from anabranch.execution.shape import Shape, assigned, assignments
 from anabranch.expressions.types import spark_name, tightest
 from anabranch.keyed.key_columns import KeyColumns, key_columns
 from anabranch.keyed.keys import match
@@ -75,7 +75,7 @@ class KeyedMerge:
         if action is not None and action.verb == "update" and self.table.engine.engine == "partial-update":
             columns = [c if c.physical in action.given else replace(c, nullable=True) for c in schema.columns]
             schema = replace(schema, columns=tuple(columns))
-        return by_place(self.table.name, schema, len(schema.columns))
+        return assignments(self.table.name, schema)
 
     def deletes(self, rows: pa.Table) -> pa.Table:
         """-D records of these rows (by label): their keys and sequence fields, and nothing else."""

@@ -19,7 +19,7 @@ from anabranch.commands.merge_into.strategy import Strategy, pick
 from anabranch.commands.session import OpenTable, Session
 from anabranch.model import evolve
 from anabranch.model.merge import MergeRequest
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, Schema
 from anabranch.options import option
 
 
@@ -27,7 +27,7 @@ def merge_into(session: Session, table: OpenTable, request: MergeRequest, source
     """What was done. The table is as it was if anything fails."""
     clock = Clock()
     table, evolved = _evolved(session, table, request, source)
-    bound = bind(request, table.schema, source.columns)
+    bound = bind(request, _with_defaults(session, table.schema), source.columns)
     strategy = strategy_of(table, bound)
     with session.turn(table), clock.phase("source"), brought(source) as source:
         clock.pause()
@@ -48,7 +48,13 @@ def bound_for(session: Session, table: OpenTable, request: MergeRequest, source:
     schema = table.schema
     for path, type_ in new_columns(request, schema, source.columns):
         schema = evolve.add(schema, path, Column(path[-1], type_, f"{path[-1]}?"), None)
-    return bind(request, schema, source.columns)
+    return bind(request, _with_defaults(session, schema), source.columns)
+
+
+def _with_defaults(session: Session, schema: Schema) -> Schema:
+    """With the texts that stand for defaults in clauses."""
+    columns = [c if c.write_default is None else replace(c, write_default=session.default(c)) for c in schema.columns]
+    return replace(schema, columns=tuple(columns))
 
 
 def _evolved(

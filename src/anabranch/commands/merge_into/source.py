@@ -16,7 +16,6 @@ import pyarrow as pa
 from anabranch.commands.merge_into.clauses import Labelled
 from anabranch.errors import AnabranchError
 from anabranch.execution.failures import spark_failures
-from anabranch.model.types import has_void
 from anabranch.storage.arrow_types import canonical, from_arrow
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ def brought(source: Source) -> Iterator[Source]:
         return
     frame = source.frame.toDF(*[f"_s{place}" for place in range(len(source.columns))]).persist()
     try:
-        bare = any(type_ is not None and has_void(type_) for _, type_ in source.columns)
-        few = None if bare else _few(frame)  # PySpark cannot bring `array()` as Arrow
+        few = _few(frame)
         here = None if few is None else _here(source, few)
         yield here or replace(source, frame=frame)
     finally:
@@ -85,7 +83,10 @@ def _few(frame: DataFrame) -> pa.Table | None:
     They are counted, which fills what Spark keeps of them; a limit would bring rows of all tasks to one.
     """
     with spark_failures():
-        first = frame.limit(FIRST_ROWS).toArrow() if MOST_ROWS >= 0 else None
+        try:
+            first = frame.limit(FIRST_ROWS).toArrow() if MOST_ROWS >= 0 else None
+        except ValueError:  # nested values that PySpark cannot make Arrow of: `array()`, a NULL among structs
+            return None
         if first is None or first.num_rows < FIRST_ROWS:
             return first
         most = min(MOST_ROWS, MOST_BYTES * first.num_rows // max(first.nbytes, 1))
