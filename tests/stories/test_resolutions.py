@@ -287,3 +287,40 @@ def test_a_row_that_one_of_several_bases_lacks_has_no_base(lake):
     told(lake, f"RESTORE TABLE d.t TO VERSION {before}", "UPDATE d.t SET p = 'mm' WHERE id = 1")
     (conflict,) = lake.conflicts("dev", detect="row")
     assert (conflict.base, conflict.ours, conflict.theirs) == (None, {"id": 1, "p": "mm"}, "deleted")
+
+
+def test_a_resolution_says_every_field(lake):
+    struct = "STRUCT<a: INT, l: ARRAY<STRUCT<x: INT, y: INT>>, m: MAP<STRING, STRUCT<z: INT>>>"
+    told(lake, f"CREATE TABLE d.t (k INT, s {struct})")
+    told(lake, "INSERT INTO d.t VALUES (1, NULL)", "CREATE BRANCH dev")
+    told(lake, "UPDATE d.t SET k = 2", "UPDATE d.t@dev SET k = 3")
+    row = lake.conflicts("dev", detect="row")[0].row
+
+    def resolved(s):
+        return [{"_row_id": row, "k": 1, "s": s}]
+
+    for s, error, message in (
+        ({"a": 9}, DataError, f"row {row} .*'s.l', 's.m' are missing"),
+        ({"a": 1, "l": [{"x": 1, "y": 2}, {"x": 1}], "m": None}, DataError, "'s.l.element.y' is missing"),
+        ({"a": 1, "l": [], "m": [("k", {})]}, DataError, "'s.m.value.z' is missing"),
+        ({"aa": 1, "l": [], "m": []}, ColumnMismatch, r"unknown 's.aa' \(did you mean 's.a'\?\)"),
+    ):
+        for data in (resolved(s), {name: [value] for name, value in resolved(s)[0].items()}):
+            with pytest.raises(error, match=message):
+                lake.merge("dev", resolutions={"d.t": data})
+    with pytest.raises(DataError, match="lacks the field 'l'"):
+        lake.merge("dev", resolutions={"d.t": pa.table({"_row_id": [row], "k": [1], "s": [{"a": 9}]})})
+    whole = {"a": 1, "l": [{"x": 1, "y": None}], "m": [("k", {"z": 2})]}
+    lake.merge("dev", resolutions={"d.t": resolved(whole)})
+    assert rows(lake, "d.t") == [(1, whole)]
+
+
+def test_a_resolution_of_a_key_says_every_field(lake):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<a: INT, b: INT>, PRIMARY KEY (k))")
+    told(lake, "INSERT INTO d.t VALUES (1, NULL)", "CREATE BRANCH dev")
+    told(lake, "INSERT INTO d.t VALUES (1, named_struct('a', 1, 'b', 1))")
+    told(lake, "INSERT INTO d.t@dev VALUES (1, named_struct('a', 2, 'b', 2))")
+    with pytest.raises(DataError, match=r"'s\.b' is missing"):
+        lake.merge("dev", resolutions={"d.t": [{"k": 1, "s": {"a": 9}}]})
+    lake.merge("dev", resolutions={"d.t": [{"k": 1, "s": {"a": 9, "b": None}}]})
+    assert rows(lake, "d.t") == [(1, {"a": 9, "b": None})]

@@ -1,13 +1,14 @@
 """Conflicts that a user settles row by row: `resolutions={"d.t": rows}`.
 
-A row carries `_row_id`, the id that its conflict shows, and every column of the merged table with the value that it
-shall have after the merge. `_kind` = '-D' says instead that the row shall be gone; without it, or with '+U', it stays.
+A row carries `_row_id`, the id that its conflict shows, and every column of the merged table, with every field inside,
+as it shall be after the merge. `_kind` = '-D' says instead that the row shall be gone; without it, or with '+U', it
+stays.
 Rows that do not conflict are refused, so a resolution never hides a change that the user has not seen as a conflict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from anabranch.execution.reader import ROW_ID
 from anabranch.execution.shape import by_name
 from anabranch.model.names import fold
 from anabranch.model.schema import Schema
+from anabranch.model.types import Array, DataType, Map, Struct
 
 KIND = "_kind"
 GONE, STAYS = "-D", "+U"
@@ -114,13 +116,46 @@ class Resolution:
 
 
 def rows_of(given: Given, schema: Schema) -> pa.Table:
-    """The rows under the names that the user gave them; what a dict lacks would become NULL, and is refused instead."""
-    for row in given.data if isinstance(given.data, list) else ():
+    """The rows under the names that the user gave them; what a dict lacks, or one inside it, would become NULL, and is
+    refused instead."""
+    for row in _dicts(given.data):
         names = {fold(str(name)): value for name, value in row.items()}
+        if names.get(KIND) == GONE:
+            continue
         missing = [column.label for column in schema.columns if fold(column.label) not in names]
-        if missing and names.get(KIND) != GONE:
-            raise incomplete(given.table, missing, names.get(ROW_ID))
+        structs = [s for c in schema.columns for s in _structs(names.get(fold(c.label)), c.type, c.label)]
+        for path, struct, value in structs:
+            labels = {field.label: f"{path}.{field.label}" for field in struct.fields}
+            extra = [f"{path}.{name}" for name in value if name not in labels]
+            if extra:
+                raise ColumnMismatch(given.table, (), extra, labels.values())
+            missing += [inner for label, inner in labels.items() if label not in value]
+        if missing:
+            raise incomplete(given.table, list(dict.fromkeys(missing)), names.get(ROW_ID))
     return arrow_table(given.data, schema)
+
+
+def _dicts(data: Any) -> Iterable[Mapping[Any, Any]]:
+    """Rows of plain Python values; none if the data is Arrow's, whose types say which fields there are."""
+    if isinstance(data, Mapping) and all(isinstance(values, (list, tuple)) for values in data.values()):
+        return (dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=False))
+    return data if isinstance(data, list) else ()
+
+
+def _structs(value: Any, type_: DataType, path: str) -> Iterator[tuple[str, Struct, Mapping[Any, Any]]]:
+    """The dicts in a value that are structs, with their paths; what is no value of its type is found out later."""
+    if isinstance(type_, Struct) and isinstance(value, Mapping):
+        yield path, type_, value
+        for field in type_.fields:
+            yield from _structs(value.get(field.label), field.type, f"{path}.{field.label}")
+    elif isinstance(type_, Array) and isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _structs(one, type_.element, f"{path}.element")
+    elif isinstance(type_, Map) and isinstance(value, (list, tuple, Mapping)):
+        for pair in value.items() if isinstance(value, Mapping) else value:
+            if isinstance(pair, (list, tuple)) and len(pair) == 2:
+                yield from _structs(pair[0], type_.key, f"{path}.key")
+                yield from _structs(pair[1], type_.value, f"{path}.value")
 
 
 def resolution(given: Given, schema: Schema) -> Resolution:
