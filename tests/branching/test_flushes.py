@@ -56,6 +56,29 @@ def test_criss_cross():
     assert names(undone.disputed) == "o"
 
 
+@pytest.mark.parametrize(
+    ("bases", "ours", "theirs", "first"),
+    [
+        ([""], "ot", "to", "o t"),  # picks in both directions
+        (["o", "t"], "ot", "to", "o t"),
+        (["ot", "to"], "ot", "to", "o t"),
+        (["to"], "ot", "to", " "),  # theirs left the order as it was
+        (["ot"], "ot", "to", "o t"),
+        (["a"], "aot", "aot", " "),
+        (["a"], "aox", "aty", " "),  # none that both have
+    ],
+)
+def test_flushes_that_the_heads_have_in_another_order(bases, ours, theirs, first):
+    found = merge_flushes([slots(base) for base in bases], slots(ours), slots(theirs))
+    assert " ".join(names(sorted(side)) for side in found.crossed) == first
+
+
+def test_what_both_brought_is_put_into_both_orders():
+    found = merge_flushes([slots("a")], slots("aopt"), slots("atpo"), born=slots("pot"))
+    assert [names(base) for base in (*found.bases, *found.mirrored)] == ["atpo", "aopt"]
+    assert names(sorted(found.brought[0])) == "opt"
+
+
 LISTS = st.lists(st.integers(0, 5), unique=True)
 
 

@@ -161,6 +161,26 @@ def test_bases_that_disagree_are_changed_on_both_sides():
 
 
 @pytest.mark.parametrize(
+    ("engine", "text", "ours", "theirs", "merged"),
+    [
+        ("deduplicate", "a: + 1 1 1 | o: + 2 2 2 | t: + 3 3 3", "aot", "ato", CONFLICT),
+        ("deduplicate", "a: + 1 1 1 | o: + 1 1 1 | t: + 3 3 3", "aot", "ato", (3, 3, 3)),  # theirs shows the base's
+        ("deduplicate", "a: + 1 1 1 | o: + 3 3 3 | t: + 1 1 1", "aot", "ato", (3, 3, 3)),  # ours does
+        ("deduplicate", "a: + 1 1 1 | p: + 5 5 5 | o: + 5 5 5 | t: + 3 3 3", "apot", "apto", (3, 3, 3)),
+        ("partial-update", "a: + 1 1 1 | o: + . 2 . | t: + . 3 4", "aot", "ato", CONFLICT),
+        ("partial-update", "a: + 1 1 1 | o: + . 2 . | t: + . . 4", "aot", "ato", (1, 2, 4)),
+        ("partial-update", "a: + 1 1 1 | o: + . 2 . | t: + . . 4 | u: + . . 9", "aotu", "ato", (1, 2, 9)),
+        ("aggregation", "a: + 1 1 1 | o: + 1 2 1 | t: + 1 3 1", "aot", "ato", CONFLICT),
+        ("aggregation", "a: + 1 1 1 | o: = 7 _ _ | t: + 1 1 1", "aot", "ato", CONFLICT),
+        ("aggregation", "a: + 1 1 1 | o: + 1 1 4 | t: + 5 1 1", "aot", "ato", (7, 1, 4)),
+    ],
+)
+def test_what_both_have_in_another_order_is_compared_where_the_order_shows(engine, text, ours, theirs, merged):
+    history = History(ENGINES[engine], flushes_of(text))
+    assert history.merge(["a"], ours, theirs)[0] == (merged if merged == CONFLICT else row_of(merged))
+
+
+@pytest.mark.parametrize(
     ("ours", "theirs", "merged"),
     [
         ([("b", 2)], [("c", 3)], {"a": 1, "b": 2, "c": 3}),

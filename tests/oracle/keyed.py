@@ -123,12 +123,11 @@ def merge_flushes(
     merged = merged_list(sides, theirs_overwrote=overwrote[1])
     common = set.intersection(*(set(ids(base)) for base in bases))
     apart = {id for base in bases for id in ids(base) if (id in ids(ours)) != (id in ids(theirs))} - common
-    if ids(merged) == ids(ours) and not apart:
-        return FlushMerge(tuple(ours), changed=False)
+    moves = ids(merged) != ids(ours) or bool(apart)
     alike = [as_both_have_it(base, ours, theirs) for base in bases]
     new = [f for f in (*ours, *theirs) if (f.id in ids(ours)) != (f.id in ids(theirs)) and f.id not in common]
     decided: dict[Key, Record] = {}
-    conflict = False
+    changed, conflict = set(ids(merged)) != set(ids(ours)) or bool(apart), False
 
     def taken(key: Key) -> bool:
         return any(key in f.records for base in alike for f in base if f.id not in ids(ours))
@@ -137,7 +136,10 @@ def merge_flushes(
         return any(key in f.records for f in new if f in theirs)
 
     for key in all_keys(*bases, ours, theirs):
-        was = [row_of(rules, columns, base, key) for base in alike]
+        crossed = out_of_order(ours, theirs, key)
+        if not moves and not crossed:
+            continue
+        was = [base_row(rules, columns, (base, ours, theirs), key, crossed) for base in bases]
         here, there, all_say = (row_of(rules, columns, side, key) for side in (ours, theirs, merged))
         last = [(records_of(rules, side, key) or [None])[-1] for side in (ours, theirs, merged)]
         case = Case(rules, was, here, there, all_say, [rules.place(record) for record in last])
@@ -147,12 +149,13 @@ def merge_flushes(
             found = here  # A4, A5: what theirs did to a row that ours overwrote
         else:
             found = case.decide(resolve)
+            changed |= here != there and any(there != row for row in was)
         if found is CONFLICT:
             conflict = True
         elif found != all_say:
             decided[key] = record(rules, found, all_say, last[2])
     extra = (Flush(id, decided, id[1]),) if decided else ()
-    return FlushMerge((*merged, *extra), changed=True, conflict=conflict)
+    return FlushMerge((*merged, *extra), changed, conflict)
 
 
 def ids(flushes: Sequence[Flush]) -> list[tuple[int, Any]]:
@@ -178,6 +181,34 @@ def as_both_have_it(base: Sequence[Flush], ours: Sequence[Flush], theirs: Sequen
     """The base as if what both heads did alike had been done before."""
     mine, other = set(ids(ours)), set(ids(theirs))
     return [f for f in base if f.id in mine | other] + [f for f in theirs if f.id in mine - had([base])]
+
+
+def out_of_order(ours: Sequence[Flush], theirs: Sequence[Flush], key: Key) -> set[tuple[int, Any]]:
+    """Flushes of a key that the heads have in another order than one of the others."""
+    here, there = ([f.id for f in side if key in f.records] for side in (ours, theirs))
+    common = [id for id in here if id in there]
+    pairs = [(one, two) for at, one in enumerate(common) for two in common[at:] if there.index(one) > there.index(two)]
+    return {id for pair in pairs for id in pair}
+
+
+def base_row(
+    rules: Rules,
+    columns: Sequence[Any],
+    sides: tuple[Sequence[Flush], Sequence[Flush], Sequence[Flush]],
+    key: Key,
+    crossed: set[tuple[int, Any]],
+) -> Values | None:
+    """With what both heads have alike; without what they have in another order, where that shows."""
+    base, ours, theirs = sides
+    both = as_both_have_it(base, ours, theirs)
+    shared = [f for f in ours if f.id in ids(both) and f.id not in had([base])]
+    again = iter(shared)
+    mirrored = [next(again) if f in shared else f for f in both]
+    before = [f for f in both if f.id in had([base]) or f.id not in crossed]
+    there, here, was = (row_of(rules, columns, flushes, key) for flushes in (both, mirrored, before))
+    if rules.engine == "partial-update" and here is not None and there is not None:
+        return {id: there[id] if there[id] == here[id] else (was or {}).get(id) for id in there}
+    return there if there == here else was
 
 
 def record(rules: Rules, found: Values | None, said: Values | None, last: Record | None) -> Record:

@@ -99,10 +99,13 @@ sides = st.sampled_from([None, "OURS", "THEIRS"])
 
 @st.composite
 def crossings(draw: st.DrawFn) -> list[Step]:
-    """Both branches change, and each takes the other as it was before: from now on they have two bases."""
+    """Both branches change, and each takes the other as it was before: by merges, so that from now on they have two
+    bases, or by picks."""
     changes = st.one_of(upserts(), records(), st.builds(s.Delete, TABLE, wheres))
     found: list[Step] = [(branch, draw(changes)) for branch in ("main", "dev") for _ in range(draw(st.integers(1, 2)))]
-    return [*found, ("main", s.Merge("dev", draw(sides))), ("dev", s.Merge("main@-1", draw(sides)))]
+    takes = draw(st.sampled_from([s.Merge, s.Merge, s.CherryPick]))
+    found += [("main", takes("dev@0", draw(sides))), ("dev", takes("main@-1", draw(sides)))]
+    return found + draw(st.lists(st.sampled_from([("main", s.Merge("dev")), ("dev", s.Merge("main"))]), max_size=1))
 
 
 histories = st.builds(

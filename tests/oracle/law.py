@@ -315,7 +315,7 @@ class TableMerge:
             raise Undecided("a keyed table that the base does not have")
         if self.bases and not self.disputed and unchanged(self.bases, self.ours, "file", dead=True):
             # A table that ours did not change takes theirs' state as it is (if there is a commit at all).
-            self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect)
+            self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect) or self.order_shows()
             return self.without_passing(self.theirs)
         table = self.ours.copy()
         self.merge_name(table)
@@ -433,7 +433,7 @@ class TableMerge:
 
     def merge_keys(self, table: Table) -> None:
         """LAW.md, "Keyed tables". Partitions share no key, so each is merged for itself."""
-        if all(set(keyed.ids(base.flushes)) == set(keyed.ids(self.theirs.flushes)) for base in self.bases):
+        if all(keyed.ids(base.flushes) == keyed.ids(self.theirs.flushes) for base in self.bases):
             return
         bases = [self.with_alike(base.flushes) for base in self.bases]
         sides = [*bases, self.ours.flushes, self.theirs.flushes]
@@ -461,6 +461,11 @@ class TableMerge:
             table.overwrites = self.overwrites_gone_back
         else:
             table.overwrites |= {scope.of for scope in scopes[1]}
+
+    def order_shows(self) -> bool:
+        """Whether theirs' order of flushes makes other rows than ours'."""
+        here, there = ({row.origin: row.values for row in side.alive} for side in (self.ours, self.theirs))
+        return bool(self.ours.key) and here != there
 
     def gone(self, flushes: tuple[keyed.Flush, ...]) -> dict[tuple[int, Any], Scope | None]:
         """What ours had and has no more, of all that it had; what theirs took back was never had."""

@@ -22,7 +22,11 @@ class FlushMerge:
 
     `ours`, `theirs`: the flushes that each side touched; `added_…`: of these, what it added. `displaced`: flushes of
     theirs that come after some which they precede there; `reordered`: these, and what a side has in another order than
-    the base. `disputed`: flushes on which bases disagree, and heads too.
+    the base. `disputed`: flushes on which bases disagree, and heads too. `crossed`: flushes that the heads have in
+    another order, first those that ours has before others, then those that theirs has; none where theirs' order is
+    every base's.
+
+    `brought`: what each of `bases` has of the heads alone; `mirrored`: the bases with it in ours' order.
     """
 
     order: Slots
@@ -34,13 +38,23 @@ class FlushMerge:
     displaced: frozenset[int] = frozenset()
     reordered: frozenset[int] = frozenset()
     disputed: frozenset[int] = frozenset()
+    crossed: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
+    brought: tuple[frozenset[int], ...] = ()
+    mirrored: tuple[Slots, ...] = ()
 
 
 def merge_flushes(
-    bases: Sequence[Sequence[int]], ours: Sequence[int], theirs: Sequence[int], overwritten: Collection[int] = ()
+    bases: Sequence[Sequence[int]],
+    ours: Sequence[int],
+    theirs: Sequence[int],
+    overwritten: Collection[int] = (),
+    born: Collection[int] = (),
 ) -> FlushMerge:
-    """`overwritten`: flushes that lie in a scope which theirs overwrote; what ours did to them does not count."""
-    mine, other = set(ours), set(theirs)
+    """`overwritten`: flushes that lie in a scope which theirs overwrote; what ours did to them does not count. `born`:
+    those that both sides have had since the bases, and that count as if these had them."""
+    mine, other, true = set(ours), set(theirs), bases
+    later = dict.fromkeys([*(slot for slot in theirs if slot in born), *born])
+    bases = [[*base, *later] for base in bases]
     common = set.intersection(*map(set, bases))
     alike = tuple(_with_alike(base, mine, other, theirs) for base in bases)
     added_theirs = [slot for slot in theirs if slot not in mine and slot not in common]
@@ -56,6 +70,7 @@ def merge_flushes(
         order = (*kept, *added_theirs)
     disputed = {slot for base in bases for slot in base if slot not in common and (slot in mine) != (slot in other)}
     elsewhere = displaced(order, theirs)
+    brought = [frozenset(set(new).difference(base)) for new, base in zip(alike, true, strict=True)]
     return FlushMerge(
         order,
         alike,
@@ -66,7 +81,20 @@ def merge_flushes(
         frozenset(elsewhere),
         frozenset(elsewhere | moved_here | moved_there),
         frozenset(disputed - set(overwritten)),
+        crossed(true, ours, theirs),
+        tuple(brought),
+        tuple(_mirrored(base, new & other, ours) for base, new in zip(alike, brought, strict=True)),
     )
+
+
+def crossed(
+    bases: Sequence[Sequence[int]], ours: Sequence[int], theirs: Sequence[int]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Flushes that the heads have in another order, unless theirs has all of them as every base does."""
+    found = frozenset(displaced(theirs, ours)), frozenset(displaced(ours, theirs))
+    if all(found[0] | found[1] <= set(base) and not displaced(base, theirs) for base in bases):
+        return frozenset(), frozenset()
+    return found
 
 
 def _with_alike(base: Sequence[int], mine: set[int], other: set[int], theirs: Sequence[int]) -> Slots:
@@ -74,6 +102,13 @@ def _with_alike(base: Sequence[int], mine: set[int], other: set[int], theirs: Se
     had = set(base)
     kept = (slot for slot in base if slot in mine or slot in other)
     return (*kept, *(slot for slot in theirs if slot in mine and slot not in had))
+
+
+def _mirrored(base: Slots, brought: Collection[int], ours: Sequence[int]) -> Slots:
+    """The base with what it got of both heads in ours' order."""
+    again = iter([slot for slot in ours if slot in brought])
+    moved = set(ours).intersection(brought)
+    return tuple(next(again) if slot in moved else slot for slot in base)
 
 
 def _out_of_order(bases: Iterable[Sequence[int]], head: Sequence[int]) -> set[int]:

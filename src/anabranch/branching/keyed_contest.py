@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anabranch.branching.equality import unequal
 from anabranch.branching.flushes import FlushMerge
 from anabranch.branching.keyed_rows import Records, Standing
 from anabranch.engines import EngineSpec
@@ -49,7 +50,7 @@ def contest_of(
 ) -> Contest:
     """`ours`, `theirs`: the heads' lists. `overwritten`: flushes of theirs in a scope that ours overwrote; `replaced`:
     all flushes in a scope that theirs did."""
-    bases = tuple(records.standing(base) for base in flushes.bases)
+    bases = _bases(records, flushes, ours, theirs)
     taken = {slot for base in flushes.bases for slot in base}.difference(ours)
     new, every = flushes.added_ours | flushes.added_theirs, set(flushes.order)
     elsewhere = records.held_by(flushes.reordered)
@@ -73,3 +74,27 @@ def contest_of(
         records.held_by(replaced),
         records.standing([slot for slot in theirs if slot in every]),
     )
+
+
+def _bases(records: Records, flushes: FlushMerge, ours: Sequence[int], theirs: Sequence[int]) -> tuple[Standing, ...]:
+    """As the bases have the keys, with what both heads have alike; but without records that the heads have in another
+    order where that order shows."""
+    found = [records.standing(base) for base in flushes.bases]
+    if flushes.mirrored == flushes.bases:
+        return tuple(found)
+    out_of_order = records.crossed(ours, theirs)
+    for number, (base, mirrored) in enumerate(zip(flushes.bases, flushes.mirrored, strict=True)):
+        here, there = records.standing(mirrored), found[number]
+        before = records.standing(base, out_of_order & np.isin(records.slot, list(flushes.brought[number])))
+        found[number] = there.replaced(*_shown_apart(here, there, records.spec), before)
+    return tuple(found)
+
+
+def _shown_apart(one: Standing, other: Standing, spec: EngineSpec) -> tuple[dict[str, Mask], Mask]:
+    """The fields of keys that the two show otherwise, and the keys of which one shows none; where rows are whole, all
+    fields of a key."""
+    keys = one.present != other.present
+    if spec.engine in ("deduplicate", "first-row"):
+        keys = one.differs(other, spec.fields)
+        return dict.fromkeys(spec.fields, keys), keys
+    return {name: keys | unequal(one.column(name), other.column(name)) for name in spec.fields}, keys

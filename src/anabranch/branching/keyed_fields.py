@@ -15,6 +15,7 @@ import pyarrow as pa
 from anabranch.branching.equality import unequal
 from anabranch.branching.keyed_contest import Contest
 from anabranch.branching.keyed_maps import merge_maps
+from anabranch.branching.keyed_rows import where
 from anabranch.engines.codes import ranks
 from anabranch.engines.feed import Mask
 from anabranch.engines.functions import FUNCTIONS
@@ -149,13 +150,3 @@ def _group(contest: Contest, group: SequenceGroup, order: _Order, choice: Sides)
         name: Settled(where(takes, value.theirs, value.ours), clash & unequal(value.ours, value.theirs))
         for name, value in values.items()
     }
-
-
-def where(mask: Mask, yes: pa.Array, no: pa.Array) -> pa.Array:
-    """Of any type: nested values, too."""
-    if not mask.any():
-        return no
-    if mask.all():
-        return yes
-    at = np.arange(len(mask))
-    return pa.concat_arrays([yes, no]).take(pa.array(np.where(mask, at, at + len(mask))))

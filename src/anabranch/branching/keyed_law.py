@@ -23,7 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.branching.keyed_contest import Contest
-from anabranch.branching.keyed_fields import Sides, settled_fields, where
+from anabranch.branching.keyed_fields import Sides, settled_fields
+from anabranch.branching.keyed_rows import where
 from anabranch.engines.feed import Mask, validity
 from anabranch.keyed.sequences import later
 
@@ -115,6 +116,12 @@ class _Changes:
             apart |= first.present != other.present
         ours, theirs = (first.differs(side, names) | disagree for side in (contest.ours, contest.theirs))
         return _Changes(ours, theirs, contest.ours.differs(contest.theirs, names), apart)
+
+
+def news(contest: Contest) -> Mask:
+    """Keys that theirs changed, and shows otherwise than ours."""
+    changes = _Changes.of(contest)
+    return changes.theirs & changes.differ & ~contest.discarded
 
 
 # --- engines that keep whole rows -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Everything is aligned by key: place `i` of every mask and table here is the key 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +45,11 @@ class Standing:
     def sequence(self) -> Sequences:
         return sequences(self.last.columns, descending=self.descending)
 
+    def replaced(self, masks: Mapping[str, Mask], keys: Mask, other: Standing) -> Standing:
+        """With the other's values where the mask of their field holds; `keys` are there if the other has them."""
+        columns = {name: where(mask, other.column(name), self.column(name)) for name, mask in masks.items()}
+        return replace(self, present=np.where(keys, other.present, self.present), rows=pa.table(columns))
+
     def differs(self, other: Standing, names: Sequence[str]) -> Mask:
         """Keys that have a row in one of the two only, or another one."""
         found = self.present != other.present
@@ -66,17 +71,13 @@ class Records:
     slot: Picks
     spec: EngineSpec
 
-    def standing(self, order: Sequence[int]) -> Standing:
-        """`order`: the flushes that count, oldest first."""
+    def standing(self, order: Sequence[int], without: Mask | None = None) -> Standing:
+        """`order`: the flushes that count, oldest first. `without`: records that do not."""
         spec = self.spec
-        flushes = np.asarray(order, dtype=np.int64)
-        by_slot = np.argsort(flushes)
-        place = np.searchsorted(flushes, self.slot, sorter=by_slot)
-        inside = place < len(flushes)
-        inside[inside] = flushes[by_slot[place[inside]]] == self.slot[inside]
-        chosen = np.flatnonzero(inside)
+        place = self._places(order)
+        chosen = np.flatnonzero((place >= 0) if without is None else (place >= 0) & ~without)
         rows = self.rows.take(pa.array(chosen)).append_column(_OWNER, pa.array(self.owner[chosen]))
-        rows = rows.take(pa.array(sort_order(rows, spec, age=by_slot[place[chosen]])))
+        rows = rows.take(pa.array(sort_order(rows, spec, age=place[chosen])))
         starts = segment_starts(rows, spec.key)
         found = reduce(rows, starts, spec, Reach.ALL).rows if len(rows) else rows
         ends = np.append(starts[1:], len(rows))[: len(starts)] - 1
@@ -86,6 +87,29 @@ class Records:
         present[found[_OWNER].to_numpy()] = True
         recorded[self.owner[chosen]] = True
         return Standing(present, recorded, aligned, last, spec.descending)
+
+    def _places(self, order: Sequence[int]) -> Picks:
+        """Where each record's flush stands in a list; -1: nowhere."""
+        flushes = np.asarray(order, dtype=np.int64)
+        by_slot = np.argsort(flushes)
+        place = np.searchsorted(flushes, self.slot, sorter=by_slot)
+        inside = place < len(flushes)
+        inside[inside] = flushes[by_slot[place[inside]]] == self.slot[inside]
+        found = np.full(len(place), -1, np.int64)
+        found[inside] = by_slot[place[inside]]
+        return found
+
+    def crossed(self, ours: Sequence[int], theirs: Sequence[int]) -> Mask:
+        """Records that the lists have in another order than one of the same key."""
+        here, there = self._places(ours), self._places(theirs)
+        both = np.flatnonzero((here >= 0) & (there >= 0))
+        both = both[np.lexsort((here[both], self.owner[both]))]
+        place = self.owner[both] * (len(theirs) + 1) + there[both]  # ascends from key to key
+        behind = np.maximum.accumulate(place) > place
+        ahead = np.minimum.accumulate(place[::-1])[::-1] < place
+        found = np.zeros(len(here), dtype=bool)
+        found[both[behind | ahead]] = True
+        return found
 
     def _aligned(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         place = np.full(self.count, -1, np.int64)
@@ -137,3 +161,13 @@ class Records:
         found = np.zeros(self.count, dtype=bool)
         found[self.owner[chosen]] = True
         return found
+
+
+def where(mask: Mask, yes: pa.Array, no: pa.Array) -> pa.Array:
+    """Of any type: nested values, too."""
+    if not mask.any():
+        return no
+    if mask.all():
+        return yes
+    at = np.arange(len(mask))
+    return pa.concat_arrays([yes, no]).take(pa.array(np.where(mask, at, at + len(mask))))

@@ -25,7 +25,7 @@ import pyarrow as pa
 from anabranch.branching.decided import decided_rows
 from anabranch.branching.flushes import FlushMerge, merge_flushes
 from anabranch.branching.keyed_contest import Contest, contest_of
-from anabranch.branching.keyed_law import decide, with_given, with_required
+from anabranch.branching.keyed_law import decide, news, with_given, with_required
 from anabranch.branching.keyed_rows import Records
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Replay
@@ -73,6 +73,8 @@ class Decided:
     """Keys in conflict met rows that the user gave."""
     lacking: Mapping[str, Lacking] = field(default_factory=dict)
     """By the field that rows lack and the merged schema wants."""
+    news: bool = False
+    """Theirs changed a contested key, and shows it otherwise than ours."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,9 @@ class KeyedMerge:
     @cached_property
     def flushes(self) -> FlushMerge:
         born = [slot for slot in self.mine.base.parts if all(slot not in base.parts for base in self.bases)]
-        ordered = dict.fromkeys([*(slot for slot in self.other.head.parts if slot in born), *born])
-        bases = [[*base.parts, *ordered] for base in self.bases]
+        bases = [list(base.parts) for base in self.bases]
         covered = self._covered(self.other.scopes)
-        return merge_flushes(bases, list(self.mine.head.parts), list(self.other.head.parts), covered)
+        return merge_flushes(bases, list(self.mine.head.parts), list(self.other.head.parts), covered, born)
 
     def _covered(self, scopes: Sequence[Scope]) -> set[int]:
         """Flushes of any side that lie in one of these scopes."""
@@ -115,8 +116,14 @@ class KeyedMerge:
 
     @property
     def news(self) -> bool:
-        """Whether theirs has or lacks a flush that ours lacks or has; of one that bases disagree on, both sides did."""
-        return self.flushes.order != tuple(self.mine.head.parts) or bool(self.flushes.disputed)
+        """Whether theirs has or lacks a flush that ours lacks or has; of one that bases disagree on, both sides did.
+        (Another order alone is news where it shows: see `Decided`.)"""
+        return set(self.flushes.order) != self.mine.head.parts.keys() or bool(self.flushes.disputed)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes a look at keys to say that nothing is new."""
+        return self.flushes.order != tuple(self.mine.head.parts) or any(self.flushes.crossed)
 
     def deltas(self) -> list[TableDelta]:
         """What turns ours' list into the merged one."""
@@ -159,7 +166,8 @@ class KeyedMerge:
         for name, lack in lacking.items():
             places = np.flatnonzero(lack.keys)
             told[name] = Lacking(lack.side, len(places), shown_keys(schema, records, places[:1])[0])
-        return Decided(rows if len(rows) and not conflicts else None, tuple(conflicts), resolved, told)
+        placed = rows if len(rows) and not conflicts else None
+        return Decided(placed, tuple(conflicts), resolved, told, bool(news(contest).any()))
 
     def _contested(
         self, view: TableView, spec: EngineSpec, required: Required
@@ -170,6 +178,7 @@ class KeyedMerge:
         here, there, alone = (
             {slot for slot in slots if self.parts[slot].partition in self._moving} for slots in touched
         )
+        here, there = here | flushes.crossed[0], there | flushes.crossed[1]
         ours, theirs = (self._standing(view, slots) for slots in (here, there))
         mine = _distinct(view, spec, _meeting(ours, theirs))
         other = _distinct(view, spec, _meeting(theirs, ours))

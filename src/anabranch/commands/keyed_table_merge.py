@@ -62,12 +62,13 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     made.news |= merge.news or bool(made.conflicts)
     # Without theirs' flushes only a schema that ours' own rows may not fit is a question.
     fits = not merger.ours_moved or made.schema is merger.schema(merger.ours)
-    if (fits and not merge.news) or any(conflict.rule in _MEANING for conflict in made.conflicts):
+    if (fits and not merge.news and not merge.is_open) or any(conflict.rule in _MEANING for conflict in made.conflicts):
         return
     made.deltas = merge.deltas()
     replay = as_replay(made.deltas)
     merger.name_aliases(made, replay)
     made.conflicts += merger.unreadable(made, replay)
+    shows = False
     if made.conflicts:
         _report(merger, made, merge)
     else:
@@ -77,16 +78,18 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
         spec = engine_spec(made.schema, made.record.properties)
         done = merge.decide(made.schema, spec, merger.choice, rows, required)
         made.decided, made.resolved = done.rows, done.resolved
+        shows = done.news
+        made.news |= shows
         made.conflicts += done.conflicts
         _settle_lacking(merger, made, done, required)
-    made.counting = partial(_effect, merger, made.deltas)
+    made.counting = partial(_effect, merger, made.deltas, shows=shows)
     merger.hide_schemas(made)
     merger.name_operations(made, {}, NO_ROWS)
 
 
-def _effect(merger: TableMerger, deltas: Sequence[TableDelta]) -> Effect:
+def _effect(merger: TableMerger, deltas: Sequence[TableDelta], *, shows: bool) -> Effect:
     """The records that come and go; what is placed again, for the order alone, does neither. They come by what theirs'
-    commits said that they did."""
+    commits said that they did. `shows`: keys have other rows for it."""
     head = merger.mine.head.parts
     come = {part.slot: part.rows for delta in deltas for part in delta.placed if part.slot not in head}
     go = [head[slot].rows for delta in deltas for slot in delta.removed if slot in head]
@@ -94,6 +97,8 @@ def _effect(merger: TableMerger, deltas: Sequence[TableDelta]) -> Effect:
     said = {change.operation for c, change in merger.changes(merger.at.theirs) if c.version in versions}
     causes = said.intersection(ROW_CLASSES) or {delta.cause for delta in deltas if delta.placed and come}
     causes |= {delta.cause for delta in deltas if delta.removed}
+    if shows and deltas and not causes:
+        causes = {"update"}
     return Effect(sum(come.values()), sum(go), frozenset(causes))
 
 

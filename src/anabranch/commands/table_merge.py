@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from anabranch.branching.effects import Effect, effect
+from anabranch.branching.flushes import crossed
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.readable import unheld
@@ -137,10 +138,17 @@ class TableMerger(TableSides):
         if self._differs_from_one():
             return True
         kept = self.ours is not None and not self.ours.dropped
+        if kept and self.schema(self.theirs).primary_key and self._order_differs():
+            return True
         if kept or self.detect == "file" or not self.other.changed or self.schema(self.theirs).primary_key:
             return self.other.changed
         nothing = side_of(self.base_state, self.base_state, [])
         return self._shows_news(merge_rows(self.name, nothing, self.other, self.detect, self.origins))
+
+    def _order_differs(self) -> bool:
+        """Whether the flushes of a keyed table stand in another order on theirs, so that it may show other rows."""
+        bases = [list(self.state(base).parts) for base in self.at.bases]
+        return any(crossed(bases, list(self.state(self.here).parts), list(self.state(self.at.theirs).parts)))
 
     def _shows_news(self, merged: RowMerge) -> bool:
         """Whether theirs shows other rows than the base, apart from contests; what is known costs nothing."""
