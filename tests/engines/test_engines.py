@@ -211,6 +211,15 @@ def test_writes_that_remove(name: str, data: Any) -> None:
     agree(tables, parts, oracle.read(found, tables.spec))
 
 
+def test_a_delete_that_removed_nothing_removes_nothing_later() -> None:
+    """It has no sequence; combined with a record that has one, it takes back no more than before."""
+    tables = Records(COLUMNS, ["k"], CASES["remove on two groups"].options)
+    nothing = {"k": 0, **dict.fromkeys(FIELDS)}
+    found = [Rec("-U", nothing | {"h": 1}), Rec("-D", nothing), Rec("+I", nothing)]
+    oldest = tables.reduced([table(found[:2])], Reach.OLDEST)
+    agree(tables, [oldest, table(found[2:])], oracle.read(found, tables.spec))
+
+
 def test_nothing_to_reduce_leaves_the_rows_alone() -> None:
     tables = Records(COLUMNS, ["k"], PARTIAL)
     rows = table([Rec("+I", {"k": k, **dict.fromkeys(FIELDS, 1)}) for k in range(3)]).drop_columns([KIND, SETS])

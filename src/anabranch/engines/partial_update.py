@@ -44,19 +44,22 @@ def partial_update(window: Window) -> Merged:
         if name not in grouped:
             live = both(both(window.live(name), after), added)
             fields[name] = last_non_null_value(window.feed(name, _OVERWRITE, live))
-    kinds = _kinds(window, after)
+    kinds = _kinds(window, cuts, after)
     for group in spec.groups:
         fields |= _group_fields(window, _standing(window, group, after), after, kinds == INSERT)
     return Merged(kinds, fields, None if cuts is None else cuts == window.ends)
 
 
-def _kinds(window: Window, after: Mask | None) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+def _kinds(window: Window, cuts: Picks | None, after: Mask | None) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     """An add, if there was one since the row was removed; else the row is gone, or its records only took back."""
     if window.retracts is None:
         return np.full(window.count, INSERT, dtype=np.int8)
     added = both(both(~window.retracts, window.current), after)
     assert added is not None
-    without = np.where(window.any(window.kinds == DELETE), DELETE, UPDATE_BEFORE)
+    removing = window.any(window.kinds == DELETE)
+    if window.spec.remove_on_groups:  # else a -D that removed nothing would remove what others' sequences let it
+        removing = np.zeros(window.count, dtype=bool) if cuts is None else cuts >= 0
+    without = np.where(removing, DELETE, UPDATE_BEFORE)
     return np.where(window.any(added), INSERT, without).astype(np.int8)
 
 
