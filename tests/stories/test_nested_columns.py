@@ -2,7 +2,7 @@
 
 import pytest
 
-from anabranch.errors import AlreadyExists, NotFound, Refused, SchemaError
+from anabranch.errors import AlreadyExists, NotFound, NullViolation, Refused, SchemaError
 from tests.stories.telling import rows, told
 
 PLACES = {
@@ -181,6 +181,25 @@ def test_not_null_fields_are_checked_where_their_struct_is(lake):
     told(lake, "ALTER TABLE d.t ALTER COLUMN s.x DROP NOT NULL")
     told(lake, "INSERT INTO d.t VALUES (3, named_struct('x', CAST(NULL AS INT), 'y', 'a'))")
     assert len(rows(lake, "d.t")) == 3
+
+
+@pytest.mark.parametrize("case", PLACES.values(), ids=PLACES)
+def test_not_null_holds_in_every_struct(lake, case):
+    type_, value, path, _ = case
+    lacking = value.replace("'a'", "NULL")
+    told(
+        lake, f"CREATE TABLE d.t (id INT, s {type_})", f"INSERT INTO d.t VALUES (1, {value}), (2, NULL), (3, {lacking})"
+    )
+    with pytest.raises(NullViolation, match=rf"'{path}\.Y' of 'd\.t' cannot become NOT NULL.*\(1 row\)"):
+        told(lake, f"ALTER TABLE d.t ALTER COLUMN {path}.Y SET NOT NULL")
+    told(lake, "DELETE FROM d.t WHERE id = 3", f"ALTER TABLE d.t ALTER COLUMN {path}.y SET NOT NULL")
+    with pytest.raises(NullViolation, match=rf"'{path}\.y' of 'd\.t' is NOT NULL.*\(1 row\)"):
+        told(lake, f"INSERT INTO d.t VALUES (4, {value}), (5, NULL), (6, {lacking})")
+    with pytest.raises(NullViolation):
+        told(lake, f"UPDATE d.t SET s = {lacking}")
+    told(lake, f"UPDATE d.t SET s = {value}", f"ALTER TABLE d.t ALTER COLUMN {path}.y DROP NOT NULL")
+    told(lake, f"INSERT INTO d.t VALUES (6, {lacking})")
+    assert [id_ for id_, _ in rows(lake, "d.t")] == [1, 2, 6]
 
 
 def test_predicates_read_fields(lake):

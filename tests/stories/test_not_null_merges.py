@@ -2,7 +2,7 @@
 
 import pytest
 
-from anabranch.errors import MergeConflict
+from anabranch.errors import MergeConflict, NullViolation
 from tests.stories.telling import rows, told
 
 OURS_REQUIRES = "ALTER TABLE d.t ALTER COLUMN v SET NOT NULL"
@@ -136,17 +136,30 @@ def test_rows_that_are_gone_ask_for_nothing(people):
     assert (rows(people, "d.t"), nullable(people, "v")) == ([(1, 1), (2, 2), (4, 4)], False)
 
 
-def test_fields_inside_structs(lake):
-    told(lake, "CREATE TABLE d.s (id INT, p STRUCT<x: INT, y: INT>)")
-    lake.table("d.s").write([{"id": 1, "p": {"x": 1, "y": 1}}, {"id": 2, "p": None}])
-    told(lake, "CREATE BRANCH dev", "ALTER TABLE d.s ALTER COLUMN p.x SET NOT NULL")
-    lake.on("dev").table("d.s").write([{"id": 3, "p": {"x": None, "y": 3}}, {"id": 4, "p": None}])
+PLACES = {
+    "a struct": ("{}", "p", lambda struct: struct),
+    "an array": ("ARRAY<{}>", "p.element", lambda struct: [None, {"x": 0, "y": None}, struct]),
+    "a map": ("MAP<STRING, {}>", "p.value", lambda struct: [("k", struct), ("n", None)]),
+    "a struct in arrays": ("ARRAY<ARRAY<STRUCT<q: {}>>>", "p.element.element.q", lambda one: [[], None, [{"q": one}]]),
+}
+
+
+@pytest.mark.parametrize(("type_", "path", "made"), PLACES.values(), ids=PLACES)
+def test_fields_inside_structs(lake, type_, path, made):
+    told(lake, f"CREATE TABLE d.s (id INT, p {type_.format('STRUCT<x: INT, y: INT>')})")
+    lake.table("d.s").write([{"id": 1, "p": made({"x": 1, "y": 1})}, {"id": 2, "p": None}])
+    told(lake, "CREATE BRANCH dev", f"ALTER TABLE d.s ALTER COLUMN {path}.x SET NOT NULL")
+    lake.on("dev").table("d.s").write([{"id": 3, "p": made({"x": None, "y": 3})}, {"id": 4, "p": None}])
     (conflict,) = lake.conflicts("dev")
-    assert (conflict.rule, conflict.column, conflict.theirs) == ("A6.3", "p.x", "1 row without 'p.x' (id = 3)")
+    said = f"1 row without '{path}.x' (id = 3)"
+    assert (conflict.rule, conflict.column, conflict.theirs) == ("A6.3", f"{path}.x", said)
     lake.create_branch("other").merge("dev", resolve="theirs")
     assert [row[0] for row in rows(lake, "d.s@other")] == [1, 2, 3, 4]
+    lake.on("other").table("d.s").write([{"id": 5, "p": made({"x": None, "y": 5})}])  # the NOT NULL is gone there
     told(lake, "MERGE BRANCH dev RESOLVE USING OURS")
     assert [row[0] for row in rows(lake, "d.s")] == [1, 2, 4]
+    with pytest.raises(NullViolation):
+        lake.table("d.s").write([{"id": 5, "p": made({"x": None, "y": 5})}])
 
 
 def test_one_table_is_resolved_and_another_is_not(people):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch
-from anabranch.errors import FieldMismatch, InvalidMerge
+from anabranch.errors import FieldMismatch, InvalidMerge, NullViolation
 from anabranch.lake import Lake
 from anabranch.options import Limits
 from tests.stories.telling import rows, told
@@ -159,3 +159,20 @@ def test_a_default_goes_by_position_wherever_it_is_written(lake):
     told(lake, "UPDATE d.t SET s = DEFAULT WHERE k = 2", MATCHED.format("VALUES (3) AS x(k)", "DEFAULT"))
     told(lake, "MERGE INTO d.t USING VALUES (4) AS x(k) ON t.k = x.k WHEN NOT MATCHED THEN INSERT (k) VALUES (x.k)")
     assert rows(lake, "d.t") == [(k, {"w": 1, "x": 2}) for k in (1, 2, 3, 4)]
+
+
+# --- NOT NULL inside --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "statement", [*ASSIGNMENTS.values(), "INSERT INTO d.t SELECT 1, {}"], ids=[*ASSIGNMENTS, "INSERT"]
+)
+@pytest.mark.parametrize("key_of", ["", ", PRIMARY KEY (k)"], ids=["append", "keyed"])
+def test_not_null_inside_arrays_and_maps(lake, statement, key_of):
+    told(lake, f"CREATE TABLE d.t (k INT, s ARRAY<MAP<INT, STRUCT<a: INT NOT NULL>>>{key_of})")
+    told(lake, "INSERT INTO d.t VALUES (1, NULL)")
+    value = "array(NULL, map(1, named_struct('a', {}), 2, NULL))"
+    with pytest.raises(NullViolation, match=r"'s\.element\.value\.a'"):
+        told(lake, statement.format(value.format("CAST(NULL AS INT)")))
+    told(lake, statement.format(value.format(5)))
+    assert rows(lake, "d.t")[-1] == (1, [None, [(1, {"a": 5}), (2, None)]])

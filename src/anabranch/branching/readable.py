@@ -23,7 +23,8 @@ def newly_required(merged: Schema, written: Schema) -> list[Column]:
 
 
 def newly_required_fields(merged: Schema, written: Schema) -> list[tuple[str, ...]]:
-    """The same for NOT NULL fields inside structs, as paths of labels; a struct that is NULL itself lacks nothing."""
+    """The same for NOT NULL fields inside structs, in arrays and maps too, as paths of labels; a struct that is NULL
+    itself lacks nothing."""
     found: list[tuple[str, ...]] = []
 
     def look(new: DataType, old: DataType, path: tuple[str, ...]) -> None:
@@ -33,6 +34,11 @@ def newly_required_fields(merged: Schema, written: Schema) -> list[tuple[str, ..
                     found.append((*path, field.label))
                 if stored is not None:
                     look(field.type, stored.type, (*path, field.label))
+            return
+        inside = dict(types.inner_types(old))
+        for step, inner in types.inner_types(new):
+            if step in inside:
+                look(inner, inside[step], (*path, step))
 
     for column in merged.columns:
         stored = written.stored_as(column)

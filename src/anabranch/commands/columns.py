@@ -20,10 +20,11 @@ from anabranch.errors import (
 from anabranch.execution.plan import plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import read_batches
+from anabranch.execution.required import lacking
 from anabranch.model import evolve, types
 from anabranch.model.evolve import Path, Place
 from anabranch.model.history import Commit
-from anabranch.model.names import checked
+from anabranch.model.names import checked, fold
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, quote_identifier
 from anabranch.storage.arrow_types import to_arrow
@@ -255,13 +256,18 @@ def alter_column(
 
 
 def _refuse_nulls(session: Session, table: OpenTable, path: Path) -> None:
-    """Reads the column only where the parts' statistics leave a doubt."""
+    """Reads the column only where the parts' statistics leave a doubt. A predicate goes into structs alone; what is in
+    arrays and maps is looked at here."""
     column = table.schema.column(path[0])
+    type_, structs = column.type, 1
+    while structs < len(path) and isinstance(type_, types.Struct):
+        type_ = next(field.type for field in type_.fields if fold(field.label) == fold(path[structs]))
+        structs += 1
     where = " AND ".join(
         [f"{'.'.join(map(quote_identifier, path[:depth]))} IS {'NOT ' * (depth < len(path))}NULL"
-         for depth in range(1, len(path) + 1)]
+         for depth in range(1, structs + 1)]
     )  # fmt: skip
     plan = plan_scan(session.view(table), [column.label], Predicate(where))
-    nulls = sum(batch.num_rows for batch in read_batches(plan))
+    nulls = sum(int(lacking(batch.column(column.label), path[1:]).sum()) for batch in read_batches(plan))
     if nulls:
         raise NullViolation(".".join(path), table.name, nulls, wanted=True)

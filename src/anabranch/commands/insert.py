@@ -104,10 +104,10 @@ def insert_here(
 ) -> int:
     """Rows of a Spark query, brought to this process."""
     from anabranch.execution.assignable import assignable
-    from anabranch.execution.spark_types import numbered
+    from anabranch.execution.spark_types import brought
 
     with spark_failures():
-        rows = numbered(assignable(frame, shape)).toArrow()
+        rows = brought(assignable(frame, shape))
     return insert_arrow(session, table, [rows], shape, overwrite)
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from anabranch.branching.law import REQUIRED
@@ -21,12 +20,13 @@ from anabranch.branching.readable import newly_required, newly_required_fields
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.rows import ids_of, origins_of, visible
 from anabranch.commands.merge_plan import TableMerge
+from anabranch.execution.required import Path, lacking, required
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.names import fold
 from anabranch.model.part import Part, bounds_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
-from anabranch.model.types import Struct
+from anabranch.model.types import DataType, Struct, inner_types
 from anabranch.model.words import counted
 from anabranch.storage.row_ids import row_ids, united
 from anabranch.texts import named_values
@@ -34,8 +34,6 @@ from anabranch.texts import named_values
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
 
-Path = tuple[str, ...]
-"""A column, or a field inside structs, by labels."""
 From = Literal["ours", "theirs", "both"]
 """Whose version a row is; both: the merge makes it."""
 _EXAMPLE = 3
@@ -150,16 +148,16 @@ class _Check:
         if stored is not None and len(path) == 1:  # in its own type, which the merged one need not hold
             column = replace(column, type=stored.type)
         rows = self.merger.rows_of(Schema(0, (column,)), self._state(side), ids)
-        lacking = ids[_lacking(rows, path)]
-        if len(lacking):
-            yield Lack(path, side, rule, len(lacking), lacking)
+        found = ids[lacking(rows.column(path[0]), path[1:])]
+        if len(found):
+            yield Lack(path, side, rule, len(found), found)
 
     def _of_combined(self) -> Iterator[Lack]:
         rows = self.made.combined
         for column in self.schema.columns if rows is not None else ():
             assert rows is not None
-            for path in _required(column):
-                places = np.flatnonzero(_lacking(rows, path))
+            for path in required(column):
+                places = np.flatnonzero(lacking(rows.column(path[0]), path[1:]))
                 if len(places):
                     yield Lack(path, "both", "A6.3", len(places), places)
 
@@ -216,9 +214,14 @@ def _requires(ours: Schema, merged: Schema, path: Path) -> bool:
     if mine is None:
         return False
     type_, other, nullable = mine.type, column.type, mine.nullable
-    for label in path[1:]:
-        assert isinstance(other, Struct)
-        wanted = next(field for field in other.fields if field.label == label)
+    for step in path[1:]:
+        if not isinstance(other, Struct):
+            there = dict(inner_types(type_))
+            if step not in there:
+                return False
+            type_, other, nullable = there[step], dict(inner_types(other))[step], True
+            continue
+        wanted = next(field for field in other.fields if field.label == step)
         names = {wanted.physical, *wanted.aliases}
         fields = type_.fields if isinstance(type_, Struct) else ()
         held = next((field for field in fields if field.physical in names), None)
@@ -226,32 +229,6 @@ def _requires(ours: Schema, merged: Schema, path: Path) -> bool:
             return False
         type_, other, nullable = held.type, wanted.type, held.nullable
     return not nullable
-
-
-def _required(column: Column) -> list[Path]:
-    """The NOT NULL paths in a column."""
-    found: list[Path] = [] if column.nullable else [(column.label,)]
-
-    def look(type_: object, path: Path) -> None:
-        if isinstance(type_, Struct):
-            for field in type_.fields:
-                if not field.nullable:
-                    found.append((*path, field.label))
-                look(field.type, (*path, field.label))
-
-    look(column.type, (column.label,))
-    return found
-
-
-def _lacking(rows: pa.Table, path: Path) -> np.ndarray:
-    """Where there is NULL at a path; a struct that is NULL itself lacks no field."""
-    label, *fields = path
-    values = rows.column(label)
-    there = np.ones(rows.num_rows, bool)
-    for field in fields:
-        there &= np.asarray(pc.is_valid(values).to_numpy(), bool)
-        values = pc.struct_field(values, field)
-    return there & ~np.asarray(pc.is_valid(values).to_numpy(), bool)
 
 
 def _relaxed(schema: Schema, path: Path) -> Schema:
@@ -265,13 +242,14 @@ def _relaxed(schema: Schema, path: Path) -> Schema:
     return replace(schema, columns=columns)
 
 
-def _relaxed_type(type_: object, path: list[str]) -> Struct:
-    assert isinstance(type_, Struct)
-    first, *rest = path
-    fields = tuple(
-        field if field.label != first
-        else replace(field, type=_relaxed_type(field.type, rest)) if rest
-        else replace(field, nullable=True)
-        for field in type_.fields
-    )  # fmt: skip
-    return Struct(fields)
+def _relaxed_type(type_: DataType, path: list[str]) -> DataType:
+    step, *rest = path
+    if isinstance(type_, Struct):
+        fields = tuple(
+            field if field.label != step
+            else replace(field, type=_relaxed_type(field.type, rest)) if rest
+            else replace(field, nullable=True)
+            for field in type_.fields
+        )  # fmt: skip
+        return Struct(fields)
+    return replace(type_, **{step: _relaxed_type(dict(inner_types(type_))[step], rest)})

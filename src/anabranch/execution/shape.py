@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch import expressions
 from anabranch.engines.kinds import KIND
 from anabranch.errors import ColumnMismatch, DataError, InvalidText, NullViolation, ValueOutOfRange
+from anabranch.execution.required import lacking, required
 from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
-from anabranch.model.types import DataType
 from anabranch.storage.arrow_types import canonical, to_arrow, without_negative_zeros
 
 KINDS = Column(KIND, types.STRING, KIND)
@@ -56,7 +55,7 @@ class Shape:
                     check_text(array, column.label, self.table)
                 if column.physical in self.constants:
                     self._check_constant(array, column)
-            _check_nulls(array, column.type, column.nullable, column.label, self.table)
+            _check_nulls(array, column, self.table)
             arrays.append(array)
         rows = pa.table(arrays, names=list(self.schema.labels))
         return rows if self.kind is None else rows.append_column(KIND, _words(data.column(self.kind)))
@@ -223,13 +222,10 @@ def check_text(data: pa.ChunkedArray, label: str, table: str = "") -> None:
             raise InvalidText(label, table) from error
 
 
-def _check_nulls(data: pa.ChunkedArray | pa.Array, type_: DataType, nullable: bool, label: str, table: str) -> None:
-    if not nullable and data.null_count:
-        raise NullViolation(label, table, data.null_count)
-    if isinstance(type_, types.Struct) and any(
-        not f.nullable or isinstance(f.type, types.Struct) for f in type_.fields
-    ):
-        present = data.filter(data.is_valid()) if data.null_count else data
-        for place, field in enumerate(type_.fields):
-            inner = pc.struct_field(present, [place])
-            _check_nulls(inner, field.type, field.nullable, f"{label}.{field.label}", table)
+def _check_nulls(data: pa.ChunkedArray, column: Column, table: str) -> None:
+    if not column.nullable and data.null_count:
+        raise NullViolation(column.label, table, data.null_count)
+    for path in () if types.is_atomic(column.type) else required(column):
+        rows = int(lacking(data, path[1:]).sum())
+        if rows:
+            raise NullViolation(".".join(path), table, rows)

@@ -57,6 +57,26 @@ def numbered(frame: DataFrame) -> DataFrame:
     return frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
 
 
+def brought(frame: DataFrame) -> pa.Table:
+    """The frame's rows. PySpark makes no Arrow of a NULL among structs whose fields it takes for NOT NULL, so everything
+    inside columns may be NULL first."""
+    from pyspark.sql import functions as F
+
+    fields = frame.schema.jsonValue()["fields"]
+    columns = [F.col(f"c{place}").cast(spark_type(_nullable(field["type"]))) for place, field in enumerate(fields)]
+    return numbered(frame).select(*columns).toArrow()
+
+
+def _nullable(body: Any) -> Any:
+    """A type of Spark's with NULL allowed everywhere in it."""
+    if isinstance(body, list):
+        return [{**field, "type": _nullable(field["type"]), "nullable": True} for field in body]
+    if not isinstance(body, dict):
+        return body
+    inside = {name: _nullable(body[name]) for name in ("elementType", "keyType", "valueType", "fields") if name in body}
+    return {**body, **inside, **{name: True for name in ("containsNull", "valueContainsNull") if name in body}}
+
+
 def arrow_frame(spark: SparkSession, data: pa.Table) -> DataFrame:
     """Rows of this process as a frame of the same types: Spark would take a time without a zone for one of its own."""
     data = data.cast(pa.schema([field.with_type(canonical(field.type)) for field in data.schema]))

@@ -191,24 +191,24 @@ def is_atomic(type_: DataType) -> bool:
 
 def has_void(type_: DataType) -> bool:
     """Whether NULLs of no type are inside."""
+    return type_ == VOID or any(has_void(inner) for _, inner in inner_types(type_))
+
+
+def inner_types(type_: DataType) -> list[tuple[str, DataType]]:
+    """What a type is made of, each with the step of a path that leads to it."""
+    if isinstance(type_, Struct):
+        return [(field.label, field.type) for field in type_.fields]
     if isinstance(type_, Array):
-        return has_void(type_.element)
-    if isinstance(type_, Map):
-        return has_void(type_.key) or has_void(type_.value)
-    return type_ == VOID or (isinstance(type_, Struct) and any(has_void(field.type) for field in type_.fields))
+        return [("element", type_.element)]
+    return [("key", type_.key), ("value", type_.value)] if isinstance(type_, Map) else []
 
 
 def structs_in(type_: DataType) -> Iterator[Struct]:
     """Every struct inside a type, outermost first."""
     if isinstance(type_, Struct):
         yield type_
-        for field in type_.fields:
-            yield from structs_in(field.type)
-    elif isinstance(type_, Array):
-        yield from structs_in(type_.element)
-    elif isinstance(type_, Map):
-        yield from structs_in(type_.key)
-        yield from structs_in(type_.value)
+    for _, inner in inner_types(type_):
+        yield from structs_in(inner)
 
 
 def renames_fields(type_: DataType) -> bool:
