@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -232,3 +233,19 @@ def test_physical_names(type_):
 def test_quoted_names_come_back(label):
     (field,) = parse_type(f"struct<{quote_identifier(label)}:int>").fields
     assert field.label == label
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int",
+        "decimal(10,2)",
+        "array<map<string,int>>",
+        "struct<a:int,`b c`:string>",
+        "struct<a:int NOT NULL,b:struct<c:int COMMENT 'it\\'s \\\\ \"here\"'> NOT NULL COMMENT ''>",
+        "array<map<struct<k:int NOT NULL>,struct<v:array<struct<w:date COMMENT 'w'>>>>>",
+    ],
+)
+def test_a_type_is_declared_with_all_that_its_fields_have(text):
+    assert types.declared(parse_type(text)) == text
+    assert str(parse_type(text)) == str(parse_type(re.sub(r" NOT NULL| COMMENT '(\\.|[^'])*'", "", text)))

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from anabranch.errors import SqlError
+from anabranch.model.strings import literal
 from anabranch.sql import parse, split
 from anabranch.sql.refs import Name
-from anabranch.sql.strings import aligned, literal
+from anabranch.sql.strings import aligned
 from anabranch.sql.tokens import Kind, tokenize
 
 SPLITS = {

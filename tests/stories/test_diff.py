@@ -223,6 +223,19 @@ def test_comments_of_columns_and_of_fields(lake):
     assert [row.before for row in lake.sql("DIFF dev main")] == texts
 
 
+def test_not_null_of_fields(lake):
+    told(lake, "CREATE TABLE d.t (s STRUCT<x: INT, l: ARRAY<STRUCT<y: INT NOT NULL>>>)", "CREATE BRANCH dev")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN s.x SET NOT NULL")
+    told(lake, "ALTER TABLE d.t@dev ALTER COLUMN s.l.element.y DROP NOT NULL")
+    said = [(row.kind, row.change, row.before, row.after) for row in lake.sql("DIFF main dev")]
+    assert said == [
+        ("column", "nullable", "s.x NULL", "s.x NOT NULL"),
+        ("column", "nullable", "s.l.element.y NOT NULL", "s.l.element.y NULL"),
+    ]
+    told(lake, "ALTER TABLE d.t@dev ADD COLUMN n STRUCT<z: INT NOT NULL COMMENT 'last'>")
+    assert "n struct<z:int NOT NULL COMMENT 'last'>" in [row.after for row in lake.sql("DIFF main dev")]
+
+
 def test_fields_that_one_side_has_widened(lake):
     told(lake, "CREATE TABLE d.t (id INT, s STRUCT<a: INT>)", "INSERT INTO d.t VALUES (1, named_struct('a', 1))")
     told(lake, "CREATE BRANCH dev", "ALTER TABLE d.t@dev ALTER COLUMN s.a TYPE BIGINT")

@@ -41,13 +41,16 @@ def test_show_create_table_makes_an_equal_table(lake):
         lake,
         """CREATE TABLE d.`my t` (
              `a b` DECIMAL(12,2) NOT NULL DEFAULT 1.5 COMMENT 'it''s',
-             s STRUCT<x: INT, `y z`: ARRAY<STRING>>,
+             s STRUCT<x: INT NOT NULL COMMENT 'it''s \\\\ %', `y z`: ARRAY<STRING>>,
              m MAP<STRING, TIMESTAMP_NTZ>,
+             n ARRAY<MAP<STRUCT<p: INT NOT NULL>, STRUCT<q: STRUCT<r: INT COMMENT 'in \\'it\\'\n'> NOT NULL>>>,
              k STRING DEFAULT 'a\\'b'
            ) PARTITIONED BY (k) COMMENT 'odd \\\\ one' TBLPROPERTIES (plain = 'v', 'user.q' = 'a\\'b')""",
     )
     ((statement,),) = told(lake, "SHOW CREATE TABLE d.`my t`")
     first = told(lake, "DESCRIBE TABLE d.`my t`")
+    assert first[1][1] == "struct<x:int NOT NULL COMMENT 'it\\'s \\\\ %',`y z`:array<string>>"
+    assert "q:struct<r:int COMMENT 'in \\'it\\'\n'> NOT NULL" in first[3][1]
     properties = told(lake, "SHOW TBLPROPERTIES d.`my t`")
     told(lake, "DROP TABLE d.`my t`", statement)
     assert told(lake, "DESCRIBE TABLE d.`my t`") == first

@@ -15,7 +15,8 @@ from anabranch.commands.session import OpenTable, Ref, Session
 from anabranch.execution.plan import ScanPlan, choose_paths
 from anabranch.model.history import Commit, Position
 from anabranch.model.schema import Column
-from anabranch.model.types import quote_identifier
+from anabranch.model.strings import literal
+from anabranch.model.types import declared, quote_identifier
 
 
 def like(names: Iterable[str], pattern: str | None) -> list[str]:
@@ -59,7 +60,8 @@ def describe_database(session: Session, name: str, ref: Ref | None = None) -> Re
 
 def describe_table(session: Session, table: OpenTable, *, extended: bool = False) -> Result:
     rows: list[list[Any]] = [
-        [c.label, str(c.type), "yes" if c.nullable else "no", c.write_default, c.comment] for c in table.schema.columns
+        [c.label, declared(c.type), "yes" if c.nullable else "no", c.write_default, c.comment]
+        for c in table.schema.columns
     ]
     if extended:
         rows += [["", "", "", "", ""], *([name, value, "", "", ""] for name, value in _details(session, table))]
@@ -114,24 +116,19 @@ def show_create_table(table: OpenTable) -> Result:
     if table.schema.partitioned_by:
         text += f"\nPARTITIONED BY ({', '.join(quote_identifier(c.label) for c in table.schema.partition_columns)})"
     if table.record.comment is not None:
-        text += f"\nCOMMENT {_literal(table.record.comment)}"
+        text += f"\nCOMMENT {literal(table.record.comment)}"
     if table.record.properties:
-        pairs = ", ".join(f"{_literal(k)} = {_literal(v)}" for k, v in sorted(table.record.properties.items()))
+        pairs = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in sorted(table.record.properties.items()))
         text += f"\nTBLPROPERTIES ({pairs})"
     return Result(["statement"], [[text]])
 
 
 def _declaration(column: Column) -> str:
-    text = (
-        f"{quote_identifier(column.label)} {str(column.type).upper() if '<' not in str(column.type) else column.type}"
-    )
+    type_ = declared(column.type)
+    text = f"{quote_identifier(column.label)} {type_.upper() if '<' not in type_ else type_}"
     text += "" if column.nullable else " NOT NULL"
     text += f" DEFAULT {column.write_default}" if column.write_default is not None else ""
-    return text + (f" COMMENT {_literal(column.comment)}" if column.comment else "")
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return text + (f" COMMENT {literal(column.comment)}" if column.comment else "")
 
 
 def _pairs(properties: Any) -> str:

@@ -38,7 +38,7 @@ from anabranch.model.part import Part
 from anabranch.model.records import DatabaseRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
-from anabranch.model.types import Array, DataType, Map, Struct, quote_identifier
+from anabranch.model.types import DataType, Struct, StructField, declared, inner_types, quote_identifier
 from anabranch.storage.arrow_types import arrow_schema
 
 CHANGE = "_change"
@@ -193,9 +193,11 @@ def _unified(column: Column, other: Schema) -> Column | None:
 def _column(table: str, old: Column, new: Column) -> Iterator[Line]:
     if old.label != new.label:
         yield Line(table, "column", "renamed", old.label, new.label)
+    if str(old.type) != str(new.type):  # else attributes of fields are told one by one
+        label = quote_identifier(new.label)
+        yield Line(table, "column", "type", f"{label} {declared(old.type)}", f"{label} {declared(new.type)}")
     for change, was, now in (
-        ("type", str(old.type), str(new.type)),
-        ("nullable", "NULL" if old.nullable else "NOT NULL", "NULL" if new.nullable else "NOT NULL"),
+        ("nullable", _nullable(old), _nullable(new)),
         ("default", old.write_default, new.write_default),
         ("comment", old.comment, new.comment),
     ):
@@ -203,27 +205,31 @@ def _column(table: str, old: Column, new: Column) -> Iterator[Line]:
             label = quote_identifier(new.label)
             before, after = (None if value is None else f"{label} {value}" for value in (was, now))
             yield Line(table, "column", change, before, after)
-    said = _comments(old.type, quote_identifier(new.label)), _comments(new.type, quote_identifier(new.label))
-    for path in [path for path in said[1] if path in said[0] and said[0][path] != said[1][path]]:
-        before, after = (None if found[path] is None else f"{path} {found[path]}" for found in said)
-        yield Line(table, "column", "comment", before, after)
+    were, are = (dict(_fields(column.type, quote_identifier(new.label))) for column in (old, new))
+    for path in [path for path in are if path in were]:
+        fields = were[path], are[path]
+        if fields[0].nullable != fields[1].nullable:
+            before, after = (f"{path} {_nullable(field)}" for field in fields)
+            yield Line(table, "column", "nullable", before, after)
+        if fields[0].comment != fields[1].comment:
+            before, after = (None if field.comment is None else f"{path} {field.comment}" for field in fields)
+            yield Line(table, "column", "comment", before, after)
 
 
-def _comments(type_: DataType, path: str) -> dict[str, str | None]:
-    """Of the fields inside a type, by their paths."""
+def _nullable(item: Column | StructField) -> str:
+    return "NULL" if item.nullable else "NOT NULL"
+
+
+def _fields(type_: DataType, path: str) -> Iterator[tuple[str, StructField]]:
+    """The fields inside a type, by their paths."""
     if isinstance(type_, Struct):
-        fields = [(f"{path}.{quote_identifier(field.label)}", field) for field in type_.fields]
-        inside = (_comments(field.type, its) for its, field in fields)
-        return {its: field.comment for its, field in fields} | {p: c for each in inside for p, c in each.items()}
-    if isinstance(type_, Array):
-        return _comments(type_.element, f"{path}.element")
-    if isinstance(type_, Map):
-        return _comments(type_.key, f"{path}.key") | _comments(type_.value, f"{path}.value")
-    return {}
+        yield from ((f"{path}.{quote_identifier(field.label)}", field) for field in type_.fields)
+    for step, inner in inner_types(type_):
+        yield from _fields(inner, f"{path}.{quote_identifier(step)}")
 
 
 def _declared(column: Column) -> str:
-    return f"{quote_identifier(column.label)} {column.type}{'' if column.nullable else ' NOT NULL'}"
+    return f"{quote_identifier(column.label)} {declared(column.type)}{'' if column.nullable else ' NOT NULL'}"
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ def numbered(frame: DataFrame) -> DataFrame:
 
 
 def brought(frame: DataFrame) -> pa.Table:
-    """The frame's rows. PySpark makes no Arrow of a NULL among structs whose fields it takes for NOT NULL, so everything
-    inside columns may be NULL first."""
+    """The frame's rows. PySpark makes no Arrow of a NULL among structs whose fields it takes for NOT NULL, so first
+    everything inside columns may be NULL."""
     from pyspark.sql import functions as F
 
     fields = frame.schema.jsonValue()["fields"]

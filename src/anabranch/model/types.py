@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.errors import SqlError, UnsupportedType
+from anabranch.model.strings import literal, unescaped
 from anabranch.texts import is_number
 
 
@@ -232,6 +233,19 @@ def physical_type(type_: DataType) -> DataType:
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^'\\]|\\.|'')*'|\w+|[<>(),:])", re.UNICODE)
 
 
+def declared(type_: DataType) -> str:
+    """The type as a statement declares it: its name, and NOT NULL and comments of the fields inside."""
+    if isinstance(type_, Struct):
+        return f"struct<{','.join(map(_declared_field, type_.fields))}>"
+    inner = ",".join(declared(one) for _, one in inner_types(type_))
+    return f"{'array' if isinstance(type_, Array) else 'map'}<{inner}>" if inner else str(type_)
+
+
+def _declared_field(field: StructField) -> str:
+    text = f"{quote_identifier(field.label)}:{declared(field.type)}" + ("" if field.nullable else " NOT NULL")
+    return text if field.comment is None else f"{text} COMMENT {literal(field.comment)}"
+
+
 def parse_type(text: str) -> DataType:
     """Reads a type as Spark's DDL writes it; physical names equal the labels."""
     reader = _Reader(text)
@@ -334,13 +348,19 @@ class _Reader:
                 nullable = False
             comment = None
             if self.take("comment"):
-                comment = self.next()[1:-1].replace("''", "'")
+                comment = _text(self.next())
             if any(label.lower() == other.label.lower() for other in fields):
                 raise SqlError(f"the field '{label}' occurs twice in a struct", self.text, self.position())
             fields.append(StructField(label, type_, label, nullable, comment))
         if not fields:
             raise SqlError("a struct needs at least one field", self.text, self.position())
         return Struct(tuple(fields))
+
+
+def _text(token: str) -> str:
+    """The value of a string that may have doubled quotes inside."""
+    inside = re.sub(r"\\.|''", lambda found: "\\'" if found[0] == "''" else found[0], token[1:-1], flags=re.DOTALL)
+    return unescaped(f"'{inside}'")
 
 
 # --- JSON (the catalog stores schemas so) -----------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from anabranch.model.strings import literal
 from anabranch.sql.scopes import Source, conjuncts, qualifiers
-from anabranch.sql.strings import literal
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",

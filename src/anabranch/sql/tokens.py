@@ -22,7 +22,7 @@ from sqlglot.tokenizer_core import Token as SqlglotToken
 from sqlglot.tokenizer_core import TokenType
 
 from anabranch.errors import SqlError
-from anabranch.sql.strings import unescaped
+from anabranch.model.strings import unescaped
 
 
 class Kind(Enum):
