@@ -186,25 +186,30 @@ class Row:
     spec: EngineSpec
     fields: dict[str, Any] = field(default_factory=dict)
     added: bool = False
+    begun: bool = False
 
     def __post_init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        self.fields, self.added = dict.fromkeys(self.spec.fields, START), False
+        self.fields = dict.fromkeys(self.spec.fields, START)
+        self.added = self.begun = False
 
     def take(self, record: Rec) -> None:
         retracts = record.kind in ("-U", "-D")
         if record.kind == "tombstone" or (record.kind == "-D" and self.spec.remove_on_delete):
             self.clear()
         elif record.kind == "=":
-            for name in record.sets:
+            held = {name for name in self.fields if record.values[name] is not None}
+            for name in record.sets if self.begun else record.sets | held:
                 rule = self.spec.rules.get(name)
                 self.fields[name] = agg_of(rule)(START, record.values[name]) if rule else record.values[name]
-            self.added = True
+            self.added = self.begun = True
         else:
             getattr(self, self.spec.engine.replace("-", "_"))(record.values, retracts, record.kind)
             self.added |= not retracts
+            ignored = self.spec.engine == "partial-update" and not self.spec.groups
+            self.begun |= not (retracts and (ignored or self.spec.engine == "deduplicate"))
 
     def deduplicate(self, values: dict[str, Any], retracts: bool, kind: str) -> None:
         self.clear()

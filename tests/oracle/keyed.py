@@ -65,13 +65,16 @@ def reduced(rules: Rules, records: Sequence[Record]) -> Record:
 
 
 def row_of(rules: Rules, columns: Sequence[Any], flushes: Sequence[Flush], key: Key) -> Values | None:
-    """`columns`: those that are no part of the key."""
+    """`columns`: those that are no part of the key. A row that begins with fields that are set has, of columns that
+    came later, the value that rows of that time have."""
     row: Values | None = None
-    nothing = {column.id: None for column in columns}
-    for kind, values in records_of(rules, flushes, key):
+    holding = sorted((flush for flush in flushes if key in flush.records), key=lambda f: rules.place(f.records[key]))
+    for flush in holding:
+        kind, values = flush.records[key]
         if kind == "-" or (kind == "-U" and rules.engine == "deduplicate"):
             row = None
         elif kind == "=":
+            nothing = {column.id: None if column.id in flush.types else column.initial for column in columns}
             row = (row or nothing) | {id: value for id, value in values.items() if id in nothing}
         elif kind == "+":
             row = met(rules, row, {column.id: values.get(column.id, column.initial) for column in columns})
@@ -154,7 +157,7 @@ def merge_flushes(
             conflict = True
         elif found != all_say:
             decided[key] = record(rules, found, all_say, last[2])
-    extra = (Flush(id, decided, id[1]),) if decided else ()
+    extra = (Flush(id, decided, id[1], types={column.id: column.type for column in columns}),) if decided else ()
     return FlushMerge((*merged, *extra), changed, conflict)
 
 

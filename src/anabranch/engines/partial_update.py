@@ -116,8 +116,8 @@ def _group_fields(window: Window, standing: _Standing, after: Mask | None, added
 
 
 def _setting(window: Window, name: str, after: Mask | None) -> Mask:
-    """Set rows that set this field, and count."""
-    setting = window.setting(name)
+    """Set rows at which this field starts, and that count."""
+    setting = window.starting(name)
     if setting is None:
         return np.zeros(len(window.rows), dtype=bool)
     return setting if after is None else setting & after

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.engines.codes import whole
-from anabranch.engines.feed import Feed, FieldRule, Mask, Picks, both
+from anabranch.engines.feed import Feed, FieldRule, Mask, Picks, both, validity
 from anabranch.engines.functions import FUNCTIONS
 from anabranch.engines.kinds import (
     DELETE,
@@ -108,12 +108,32 @@ class Window:
         """Current set rows that set this field."""
         return None if self.set_rows is None else both(self._setting[name], self.current)
 
+    @cached_property
+    def _beginning(self) -> Mask:
+        """Set rows before which there is nothing: the row begins with them, and with all that they hold."""
+        ignored = self.spec.engine == "partial-update" and not self.spec.groups and self.retracts is not None
+        counting = both(self.current, ~retracting(self.kinds) if ignored else None)
+        first = self.starts if counting is None else self.first(counting)
+        found = np.zeros(len(self.rows), dtype=bool)
+        found[first[first >= 0]] = True
+        return np.asarray(found & (self.kinds == SET))
+
+    def starting(self, name: str) -> Mask | None:
+        """Current set rows at which this field may start: those that set it, and those at which the row begins and that
+        have a value of it. (They hold nothing but what they set; but where a part is older than the column they have
+        its default, as a row would that has no other record.)"""
+        setting = self.setting(name)
+        if setting is None or not self._beginning.any():
+            return setting
+        return setting | (self._beginning & validity(self.column(name)))
+
     def column(self, name: str) -> pa.Array:
         return whole(self.rows[name])
 
     def live(self, name: str) -> Mask | None:
-        """Rows that a field's reduction may use: current ones, from the newest that sets it, none that sets others."""
-        setting = self.setting(name)
+        """Rows that a field's reduction may use: current ones, from the newest at which it starts, and no set rows that
+        leave it alone."""
+        setting = self.starting(name)
         if setting is None or self.set_rows is None:
             return self.current
         since = np.asarray(self.place >= self.last(setting)[self.owner])
