@@ -137,11 +137,13 @@ def decided(
         return merged  # see `test_random`, which knows ties
     if engine == "deduplicate":
         return _net(base, ours, theirs)
-    if base is not None and (ours is None) != (theirs is None):
-        return merged if engine == "retracts" and not removed else _net(base, ours, theirs)
     if ours is None and theirs is None:
         return None if removed else merged
     was, here, there = ((row or dict.fromkeys(FIELDS)) for row in (base, ours, theirs))
+    if base is not None and (ours is None) != (theirs is None):
+        exact = [name for name in FIELDS if name not in COMMUTES.get(engine, ())]
+        both = any(_net(was[name], here[name], there[name]) == CONFLICT for name in exact)
+        return merged if engine == "retracts" and not fixed and not both else _net(base, ours, theirs)
     row = {}
     for name in FIELDS:
         if name in COMMUTES.get(engine, ()) and name not in fixed:

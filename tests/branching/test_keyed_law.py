@@ -140,6 +140,23 @@ def test_a_choice_settles_what_conflicts_and_nothing_else(engine, text, ours, th
     assert history.merge(["a"], "ao", "at", "theirs")[0] == row_of(theirs)
 
 
+@pytest.mark.parametrize(
+    ("text", "merged"),
+    [
+        ("a: + 1 1 1 | t: = _ 5 _", CONFLICT),
+        ("a: + 1 1 1 | t: = 5 _ _", CONFLICT),
+        ("a: + 1 1 1 | t: + . 5 .", CONFLICT),
+        ("a: + 1 1 1 | t: = _ 1 _", None),  # theirs shows what the base had
+        ("a: + 1 1 1 | t: + 5 . 1", (5, None, 1)),  # what commutes counts once each
+    ],
+)
+def test_a_row_that_ours_took_back_and_theirs_changed(text, merged):
+    """Never a row of which neither side had the rest."""
+    history = History(ENGINES["retracts"], flushes_of(text))
+    expected = merged if merged == CONFLICT else row_of(merged)
+    assert history.merge(["a"], "", "at")[0] == history.merge(["a"], "at", "")[0] == expected
+
+
 @pytest.mark.parametrize("engine", ["deduplicate", "partial-update", "aggregation"])
 def test_changes_of_keys_that_ours_overwrote_are_discarded(engine):
     history = History(ENGINES[engine], flushes_of("a: + 1 1 1 | o: + 9 9 9 | t: + 3 3 3"))

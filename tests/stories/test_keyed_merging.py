@@ -229,6 +229,19 @@ def test_a_sum_that_a_user_set_conflicts_with_a_change(sums):
     assert rows(sums, "d.t")[0] == (1, 101, 9, "a")
 
 
+@pytest.mark.parametrize("update", ["SET l = 'z'", "SET s = 5"])
+def test_a_row_that_ours_took_back_and_theirs_updated(sums, update):
+    """Its update alone would be a row that neither side had."""
+    inserted = sums.version
+    told(sums, f"UPDATE d.t@dev {update} WHERE id = 1", f"REVERT {inserted}")
+    assert rows(sums, "d.t") == []
+    assert [(c.rule, c.ours) for c in sums.conflicts("dev")] == [("update/delete", "deleted")]
+    told(sums, "CREATE BRANCH other", "MERGE BRANCH dev RESOLVE USING THEIRS")
+    told(sums, "MERGE BRANCH dev TO other RESOLVE USING OURS")
+    assert rows(sums, "d.t") == rows(sums, "d.t@dev")[:1]
+    assert rows(sums, "d.t@other") == []
+
+
 def test_a_picked_flush_counts_once(sums):
     told(sums, "INSERT INTO d.t@dev VALUES (1, 100, 9, 'a')")
     picked = sums.on("dev").version

@@ -171,8 +171,12 @@ def _by_field(contest: Contest, choice: Sides) -> Verdict:
     changes = _Changes.of(contest)
     here, there, was = contest.ours.present, contest.theirs.present, contest.bases[0].present
     lacking = was & (here != there)
-    # Where nothing is ever deleted, a side without the row never had its flushes, or took them back: these say all.
+    settled = settled_fields(contest, choice)
+    # Where nothing is ever deleted, a side without the row never had its flushes, or took them back: these say all,
+    # unless they set fields of a row that is not there, or change what the other side took back.
     united = lacking & ~contest.removed & ~contest.discarded & (not _deletes(contest))
+    for name, found in settled.items():
+        united &= ~(contest.fixed[name] | found.clash)
     lacking &= ~united
     clash = (lacking & np.where(here, changes.ours, changes.theirs)) | (changes.apart & (here != there))
     clash &= ~contest.discarded & ~united
@@ -184,15 +188,15 @@ def _by_field(contest: Contest, choice: Sides) -> Verdict:
     fields: dict[str, pa.Array] = {}
     clashing: dict[str, Mask] = {}
     empty = ~whole & ~contest.merged.recorded
-    for name, settled in settled_fields(contest, choice).items():
-        decided = where(united, contest.merged.column(name), settled.values)
+    for name, found in settled.items():
+        decided = where(united, contest.merged.column(name), found.values)
         fields[name] = where(whole, _picked(contest, takes, name), decided)
-        clashing[name] = settled.clash & ~whole & ~united & (choice == "")
+        clashing[name] = found.clash & ~whole & ~united & (choice == "")
         empty = empty & ~validity(fields[name])
     conflicts = clash & (choice == "")
-    for found in clashing.values():
-        conflicts = conflicts | found
-    named = {name: found for name, found in clashing.items() if found.any()}
+    for mask in clashing.values():
+        conflicts = conflicts | mask
+    named = {name: mask for name, mask in clashing.items() if mask.any()}
     return Verdict(present & ~empty, fields, conflicts, named)
 
 
