@@ -57,6 +57,8 @@ class Settled:
                 detect = "cell" if statement.detect == "cell" else "row"
                 found = ours.conflicts(statement.theirs, detect=detect)
                 if found and all(one.kind == "row" for one in found):
+                    told = [(one.row, str(one.theirs)) for one in found]
+                    self.check("each conflict once", sorted(set(told)), sorted(told))
                     self.settle(branch, statement.theirs, detect, sorted({one.row for one in found}))
         except AnabranchError as error:
             self.told[-1] += f"  -- {type(error).__name__}"

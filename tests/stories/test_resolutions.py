@@ -157,6 +157,16 @@ def test_inserts_that_theirs_would_change_are_shown_row_by_row(reached):
     assert shown[5].ours == {"id": 5, "age": 50}
 
 
+def test_an_insert_that_several_statements_reach_is_shown_once(reached):
+    """With what all of them together would make of it."""
+    told(reached, "UPDATE d.t@dev SET age = age * 10 WHERE id < 4", "UPDATE d.t@dev SET age = 0 WHERE age > 99")
+    told(reached, "INSERT INTO d.t VALUES (2, 11)")
+    shown = {one.ours["id"]: one for one in reached.conflicts("dev", detect="row")}
+    assert len(shown) == len(reached.conflicts("dev", detect="row")) == 4
+    assert (shown[3].rule, shown[3].theirs) == ("update/insert", {"id": 3, "age": 60})
+    assert (shown[2].rule, shown[2].theirs) == ("delete/insert", "deleted where `age` > 10")
+
+
 @pytest.mark.parametrize(
     ("resolve", "expected"),
     [

@@ -113,19 +113,24 @@ class Inserts:
             self.made.add(rows, origins_of(changed, self.head.parts, self.merger.origins))
 
     def _refuse(self, matched: Sequence[tuple[Change, np.ndarray]], statements: Sequence[Spoken]) -> None:
-        """One record for every row that a statement would reach. `statements`: all that THEIRS would run."""
+        """One record for every row that a statement would reach, with what all of them together would make of it; if
+        nobody knows that, one for every statement, too. `statements`: all that THEIRS would run."""
         assert self.made.schema is not None
         name = self.merger.name
         shown = np.unique(np.concatenate([ids[:SHOWN] for _, ids in matched]))
         rows = self.merger.rows_of(self.made.schema, self.head, shown).to_pylist()
         ours = dict(zip(shown.tolist(), rows, strict=True))
         theirs = self._left_by_theirs(statements, shown)
+        told: set[int] = set()
         for statement, ids in matched:
             rule = f"{statement.operation}/insert"
-            self.made.conflicts += [
-                ConflictRecord(name, "row", rule, ours[id], theirs.get(id, _told(statement)), row=id)
-                for id in ids[:SHOWN].tolist()
-            ]
+            for id in ids[:SHOWN].tolist():
+                if id not in theirs:
+                    self.made.conflicts.append(ConflictRecord(name, "row", rule, ours[id], _told(statement), row=id))
+                elif id not in told:
+                    told.add(id)
+                    ends = "update/insert" if isinstance(theirs[id], dict) else "delete/insert"
+                    self.made.conflicts.append(ConflictRecord(name, "row", ends, ours[id], theirs[id], row=id))
             if len(ids) > SHOWN:
                 words = (f"{counted(len(ids) - SHOWN, 'more row')} inserted that it matches", _told(statement))
                 self.made.conflicts.append(ConflictRecord(name, "rows", rule, *words))
