@@ -8,9 +8,11 @@ from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from anabranch.branching.criss_cross import disagreed
 from anabranch.branching.restores import is_left, lasting, restored, without_undone
+from anabranch.branching.row_merge import NO_ROWS
 from anabranch.branching.rows import (
     Positions,
     Side,
@@ -29,8 +31,9 @@ from anabranch.branching.versions import alike
 from anabranch.commands.merge_reads import Batch
 from anabranch.commands.overwrites import Overwrites
 from anabranch.commands.session import Session
+from anabranch.commands.statements import BROUGHT
 from anabranch.execution.fetch import Alike, fetch, read_origins
-from anabranch.model.history import Commit, Position
+from anabranch.model.history import Commit, Position, Segment
 from anabranch.model.names import qualified
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import Change, TableDelta, TableRecord
@@ -165,7 +168,32 @@ class TableSides:
         if not self.at.backwards:
             never += [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
             never += [self.overwrites.took_before(at, self.born) for at in sides]
+            never += [self._deleted_before(here, there) for here, there in (sides, sides[::-1])]
         return with_shared(bases, common, self.born, heads, self.origins, np.concatenate(never))
+
+    def _deleted_before(self, here: Position, there: Position) -> np.ndarray:
+        """Versions of both that one head shows, though it had deleted the row before it got them, and that the other
+        has killed by that very DELETE: each picked the other's, and nobody knows which is newer."""
+        mine, other = self.state(here), self.state(there)
+        both = [slot for slot, part in self.born.items() if part.has_origin and slot in mine.parts]
+        rows = {slot: visible(mine, slot) & other.dead[slot] for slot in both if slot in other.dead}
+        if not any(rows.values()):
+            return NO_ROWS
+        came = {part.slot: delta.version or 0 for delta in self.deltas(here) for part in delta.placed}
+        own = self.catalog.lineage(here)
+        brought: dict[int, list[Segment]] = {}
+        for commit, change in self.changes(there):
+            named = [Segment(*each) for each in change.detail.get(BROUGHT, ())]
+            brought.setdefault(commit.version, []).extend(named)
+        found: dict[int, BitMap] = {}
+        for delta in self.deltas(there):
+            named = brought.get(delta.version or 0, [])
+            known = named and all(any(s.branch_id == o.branch_id and s.upto <= o.upto for o in own) for s in named)
+            since = max((segment.upto for segment in named), default=0)
+            for slot in delta.killed.keys() & rows.keys() if known and delta.cause == "delete" else ():
+                if came.get(slot, 0) > since:
+                    found[slot] = found.get(slot, BitMap()) | (delta.killed[slot] & rows[slot])
+        return ids_of(found)
 
     @property
     def base_state(self) -> TableState:
