@@ -195,7 +195,7 @@ STATEMENTS = [
     ("INSERT INTO d.t@v1 VALUES (1)", Refused, "'v1'", "tag"),
     ("DELETE FROM d.t@2", SqlError, "past version"),
     ("ALTER TABLE d.t RENAME TO d.u@dev", AnabranchError, "ref|branch"),
-    ("UPDATE d.t SET s.x = 1", Refused, "s.x", "named_struct"),
+    ("UPDATE d.t SET s.xx = 1", NotFound, "'s.xx'", "'s.x'"),
 ]  # fmt: skip
 
 

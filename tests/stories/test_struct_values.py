@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch
-from anabranch.errors import FieldMismatch, InvalidMerge, NullViolation
+from anabranch.errors import AnabranchError, FieldMismatch, InvalidMerge, NullViolation
 from anabranch.lake import Lake
 from anabranch.options import Limits
 from tests.stories.telling import rows, told
@@ -176,3 +176,69 @@ def test_not_null_inside_arrays_and_maps(lake, statement, key_of):
         told(lake, statement.format(value.format("CAST(NULL AS INT)")))
     told(lake, statement.format(value.format(5)))
     assert rows(lake, "d.t")[-1] == (1, [None, [(1, {"a": 5}), (2, None)]])
+
+
+# --- fields by their paths --------------------------------------------------------------------------------------------
+
+OF_A_ROW = {
+    "UPDATE": "UPDATE d.t SET {}",
+    "UPDATE, an alias": "UPDATE d.t AS q SET {}",
+    "MERGE": "MERGE INTO d.t USING VALUES (1), (2) AS x(j) ON k = j WHEN MATCHED THEN UPDATE SET {}",
+    "MERGE, no source row": (
+        "MERGE INTO d.t USING VALUES (9) AS x(j) ON k = j WHEN NOT MATCHED BY SOURCE THEN UPDATE SET {}"
+    ),
+}
+# What is assigned, and what becomes of a struct and of NULL.
+BY_PATH = {
+    "s.A = k + 2": ({"a": 3, "n": {"x": 10, "y": 20}}, {"a": 4, "n": None}),
+    "s.n.x = s.a, s.a = s.n.x": ({"a": 10, "n": {"x": 1, "y": 20}}, {"a": None, "n": {"x": None, "y": None}}),
+    "s.n = NULL, s.a = DEFAULT": ({"a": None, "n": None}, {"a": None, "n": None}),
+    "s.n = named_struct('y', 5, 'x', 6)": ({"a": 1, "n": {"x": 6, "y": 5}}, {"a": None, "n": {"x": 6, "y": 5}}),
+}
+
+
+@pytest.mark.parametrize("statement", OF_A_ROW.values(), ids=OF_A_ROW)
+@pytest.mark.parametrize("key_of", ["", ", PRIMARY KEY (k)"], ids=["append", "keyed"])
+@pytest.mark.parametrize("assigned", BY_PATH)
+def test_fields_are_assigned_by_their_paths(lake, statement, key_of, assigned):
+    told(lake, f"CREATE TABLE d.t (k INT, s STRUCT<a: SMALLINT, n: STRUCT<x: INT, y: INT>>{key_of})")
+    told(lake, "INSERT INTO d.t VALUES (1, named_struct('a', 1, 'n', named_struct('x', 10, 'y', 20))), (2, NULL)")
+    told(lake, statement.format(assigned))
+    assert rows(lake, "d.t") == list(enumerate(BY_PATH[assigned], 1))
+
+
+@pytest.mark.parametrize("statement", OF_A_ROW.values(), ids=OF_A_ROW)
+@pytest.mark.parametrize(
+    ("assigned", "message"),
+    [
+        ("s = NULL, s.a = 1", "'s' and 's.a' are both assigned"),
+        ("s.n.x = 1, s.n = NULL", "'s.n.x' and 's.n' are both assigned"),
+        ("s.a = 1, s.A = 2", "'s.a' is assigned twice"),
+        ("s.aa = 1", "field 's.aa' does not exist. Did you mean 's.a'"),
+        ("s.a.b = 1", "'s.a' is int, and has no fields"),
+        ("l.element.a = 1", "'l' is array<int>, and has no fields"),
+    ],
+)
+def test_fields_that_cannot_be_assigned(lake, statement, assigned, message):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<a: INT, n: STRUCT<x: INT>>, l ARRAY<INT>)")
+    with pytest.raises(AnabranchError, match=message):
+        told(lake, statement.format(assigned))
+
+
+def test_insert_takes_no_fields(lake):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<a: INT>)")
+    with pytest.raises(InvalidMerge, match=r"'s\.a' is a field: INSERT takes whole columns"):
+        told(lake, "MERGE INTO d.t USING VALUES (1) AS x(k) ON FALSE WHEN NOT MATCHED THEN INSERT (s.a) VALUES (x.k)")
+
+
+def test_a_table_called_as_its_struct(lake):
+    told(lake, "CREATE TABLE d.s (a INT, s STRUCT<a: INT, b: INT>)", "INSERT INTO d.s VALUES (1, NULL)")
+    told(lake, "UPDATE d.s SET s.b = 7")
+    assert rows(lake, "d.s") == [(1, {"a": None, "b": 7})]
+
+
+def test_evolution_adds_no_column_for_a_field(lake):
+    told(lake, "CREATE TABLE d.t (k INT, s STRUCT<a: INT>)", "INSERT INTO d.t VALUES (1, NULL)")
+    merge = MATCHED.format("VALUES (1, 5) AS x(k, a)", "").replace("s = ", "t.s.a = x.a")
+    told(lake, merge.replace("MERGE", "MERGE WITH SCHEMA EVOLUTION"))
+    assert rows(lake, "d.t") == [(1, {"a": 5})]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from anabranch.commands import partitions
 from anabranch.commands.columns import ColumnSpec
 from anabranch.commands.delete import delete
+from anabranch.commands.fields_set import FieldsSet
 from anabranch.commands.insert import (
     EVERYTHING,
     Overwrite,
@@ -26,7 +27,7 @@ from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
 from anabranch.commands.tables import TableSpec, commit_new, prepare_table, refuse_taken
 from anabranch.commands.update import update
-from anabranch.errors import NeedsSpark, Refused, SqlError
+from anabranch.errors import NeedsSpark, Refused
 from anabranch.execution.estimates import is_small
 from anabranch.execution.predicate import Predicate, Scope
 from anabranch.execution.reader import ROW_ID
@@ -213,19 +214,18 @@ def _rows_to_update(
 
 def _assigned(session: Session, table: OpenTable, statement: s.Update) -> dict[str, str]:
     """Physical column -> the text of its new value."""
-    values: dict[str, str] = {}
+    values: dict[str, FieldsSet] = {}
     qualifiers = {name.lower() for name in (statement.alias, table.record.name, table.database.name) if name}
     for path, text in statement.assignments:
         names = list(path)
         while len(names) > 1 and names[0].lower() in qualifiers and table.schema.find(names[0]) is None:
             names = names[1:]
         column = table.schema.column(names[0])
-        if len(names) > 1:
-            raise Refused(f"'{'.'.join(path)}' is a field: assign the whole column '{column.label}' with named_struct.")
-        if column.physical in values:
-            raise SqlError(f"the column '{column.label}' is assigned twice")
-        values[column.physical] = session.default(column) if isinstance(text, s.Default) else text
-    return values
+        if isinstance(text, s.Default):
+            text = "NULL" if len(names) > 1 else session.default(column)  # fields have none
+        values.setdefault(column.physical, FieldsSet(column)).add(tuple(names[1:]), text)
+    called = quote_identifier(statement.alias or table.record.name)
+    return {name: found.text(f"{called}.{quote_identifier(found.column.label)}") for name, found in values.items()}
 
 
 def _scope(table: OpenTable, alias: str | None) -> Scope:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from anabranch.commands.fields_set import FieldsSet
 from anabranch.commands.merge_into.names import Names, Side, check_plain, read_by
-from anabranch.errors import InvalidMerge, nearest
+from anabranch.errors import InvalidMerge, NotFound, SchemaError, SqlError, nearest
 from anabranch.expressions import conjuncts, parse_expression
 from anabranch.model import types
 from anabranch.model.merge import KINDS, Clause, Kind, MergeRequest, Path, Verb
@@ -113,7 +114,7 @@ def new_columns(request: MergeRequest, schema: Schema, source: Labelled) -> list
         if clause.verb != "delete" and clause.columns is None:
             wanted |= {fold(label) for label, _ in source}
         elif clause.columns:
-            wanted |= {fold(path[-1]) for path in clause.columns if len(path) == 1 or _is_target(path[0], request)}
+            wanted |= {fold(label) for path in clause.columns if (label := _whole(path, request, schema))}
     added: list[tuple[Path, DataType]] = []
     for label, type_ in source:
         if fold(label) in wanted and schema.find(label) is None:
@@ -136,7 +137,8 @@ def _assigned_whole(request: MergeRequest, schema: Schema, source: Labelled) -> 
         if clause.columns is None:
             pairs = [(column, fold(column.label)) for column in schema.columns]
         else:
-            named = [schema.find(path[-1]) for path in clause.columns] if clause.columns else schema.columns
+            labels = [_whole(path, request, schema) for path in clause.columns] or schema.labels
+            named = [None if label is None else schema.find(label) for label in labels]
             pairs = [
                 (column, fold(tree.name))
                 for column, text in zip(named, clause.values, strict=False)
@@ -161,8 +163,16 @@ def _new_fields(source: DataType, target: DataType, path: Path) -> Iterator[tupl
             yield from _new_fields(one.type, known.type, (*path, one.label))
 
 
-def _is_target(name: str, request: MergeRequest) -> bool:
-    return fold(name) in map(fold, request.target)
+def _whole(path: Path, request: MergeRequest, schema: Schema) -> str | None:
+    """The label of the column that a path of a clause names; None: it names a field."""
+    names = _unqualified(path, Side("target", "t", request.target, ()), schema)
+    return names[0] if len(names) == 1 else None
+
+
+def _unqualified(path: Path, target: Side, schema: Schema) -> Path:
+    """A column, or a field inside it. `d.t.c` and `t.c` first: a table's name hides a struct column of that name."""
+    choices = [path[skipped:] for skipped in (2, 1, 0) if target.qualified_by(path[:skipped]) and path[skipped:]]
+    return next((names for names in choices if schema.find(names[0]) is not None), choices[0])
 
 
 # --- binding ----------------------------------------------------------------------------------------------------------
@@ -256,38 +266,42 @@ class _Binder:
         return values
 
     def _listed(self, clause: Clause, sees: Sequence[Side], place: str) -> dict[str, str]:
-        columns = [self._column(path, place) for path in clause.columns or ()]
+        named = [self._column(path, place) for path in clause.columns or ()]
         if not clause.columns:
-            columns = list(self.schema.columns)
-            if len(columns) != len(clause.values):
+            named = [(column, ()) for column in self.schema.columns]
+            if len(named) != len(clause.values):
                 raise InvalidMerge(
                     place,
-                    f"INSERT has {len(clause.values)} values, the table {len(columns)} columns. List the columns.",
+                    f"INSERT has {len(clause.values)} values, the table {len(named)} columns. List the columns.",
                 )
-        values: dict[str, str] = {}
-        for column, text in zip(columns, clause.values, strict=True):
-            if column.physical in values:
-                raise InvalidMerge(place, f"the column '{column.label}' is assigned twice. Keep one of the two.")
-            values[column.physical] = self._value(column, text, sees, place)
-        return values
+        values: dict[str, FieldsSet] = {}
+        pairs = [
+            (column, fields, self._value(column, fields, text, sees, place))
+            for (column, fields), text in zip(named, clause.values, strict=True)
+        ]
+        try:
+            for column, fields, text in pairs:
+                if fields and clause.verb == "insert":
+                    raise SqlError(f"'{'.'.join((column.label, *fields))}' is a field: INSERT takes whole columns")
+                values.setdefault(column.physical, FieldsSet(column)).add(fields, text)
+            before = dict(zip(self.schema.columns, self.names.target.columns, strict=True))
+            return {name: found.text(before[found.column]) for name, found in values.items()}
+        except (NotFound, SchemaError, SqlError) as error:
+            raise InvalidMerge(place, f"{str(error).rstrip('.')}.") from error
 
-    def _value(self, column: Column, text: str | None, sees: Sequence[Side], place: str) -> str:
+    def _value(self, column: Column, fields: Path, text: str | None, sees: Sequence[Side], place: str) -> str:
         if text is None:
-            return _default(column)
+            return "NULL" if fields else _default(column)
         check_plain(text, f"{place}, column '{column.label}'", condition=False)
         flat = self.names.flat(text, sees, f"{place}, column '{column.label}'")
         bare = flat.strip().strip("()")
-        if bare in self.names.source.columns:
+        if bare in self.names.source.columns and not fields:
             return self._stored(flat, self.names.source.columns.index(bare), column, place)
         return flat
 
-    def _column(self, path: Path, place: str) -> Column:
-        names = path
-        for skipped in (2, 1):  # `d.t.c` and `t.c` first: a table's name hides a struct column of that name
-            rest = path[skipped:]
-            if rest and self.names.target.qualified_by(path[:skipped]) and self.schema.find(rest[0]) is not None:
-                names = rest
-                break
+    def _column(self, path: Path, place: str) -> tuple[Column, Path]:
+        """A column, and the field inside it, if a path names one."""
+        names = _unqualified(path, self.names.target, self.schema)
         column = self.schema.find(names[0])
         if column is None:
             guess = nearest(names[0], self.schema.labels)
@@ -295,12 +309,7 @@ class _Binder:
             if not self.request.evolves and self.names.source.places(names[0]):
                 tail = "It is a column of the source: MERGE WITH SCHEMA EVOLUTION INTO adds it to the target."
             raise InvalidMerge(place, f"the target has no column '{'.'.join(path)}' to assign. {tail}")
-        if len(names) > 1:
-            raise InvalidMerge(
-                place,
-                f"'{'.'.join(path)}' is a field: assign the whole column '{column.label}' with named_struct.",
-            )
-        return column
+        return column, names[1:]
 
     def _stored(self, text: str, at: int, column: Column, place: str) -> str:
         """A source column on its way to a target column: structs meet by the names of their fields."""
