@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from anabranch.branching.decided import decided_rows
 from anabranch.branching.flushes import FlushMerge, merge_flushes
-from anabranch.branching.keyed_contest import contest_of
+from anabranch.branching.keyed_contest import contest_of, with_returning
 from anabranch.branching.keyed_law import decide
 from anabranch.branching.keyed_rows import Records
+from anabranch.branching.objects import Side
 from anabranch.engines import KIND, SETS, EngineSpec, engine_spec
 from anabranch.engines.kinds import NAMES
 from anabranch.model import types
@@ -51,17 +52,23 @@ class History:
         return Records(len(KEYS), pa.table(columns), owner, slots, self.spec)
 
     def merge(
-        self, bases: Sequence[str], ours: str, theirs: str, choice: str = "", overwritten: str = ""
+        self,
+        bases: Sequence[str],
+        ours: str,
+        theirs: str,
+        choice: str = "",
+        overwritten: str = "",
+        returning: Mapping[str, Side] | None = None,
     ) -> Mapping[int, Any]:
-        """Key -> its row after the merge, None, or 'conflict'."""
+        """Key -> its row after the merge, None, or 'conflict'. With columns that return all keys are looked at."""
         lists = [self._list(text) for text in (ours, theirs)]
         flushes = merge_flushes([self._list(base) for base in bases], *lists)
         every = {self.slots[name]: flush for name, flush in self.flushes.items()}
         records = self.records(every)
-        contest = contest_of(records, flushes, *lists, self._list(overwritten))
+        contest = with_returning(contest_of(records, flushes, *lists, self._list(overwritten)), returning or {})
         verdict = decide(contest, np.full(len(KEYS), choice))
         clash = verdict.clash.copy()
-        contested = self.contested(flushes)
+        contested = set(KEYS) if returning else self.contested(flushes)
         rows = decided_rows(pa.table({"k": pa.array(KEYS, pa.int32())}), verdict, contest.merged, self.spec)
         placed = {row["k"]: _record(row, self.spec) for row in rows.to_pylist() if row["k"] in contested}
         last = len(every)

@@ -157,6 +157,25 @@ def test_a_row_that_ours_took_back_and_theirs_changed(text, merged):
     assert history.merge(["a"], "", "at")[0] == history.merge(["a"], "at", "")[0] == expected
 
 
+@pytest.mark.parametrize("engine", ["deduplicate", "partial-update", "aggregation", "retracts"])
+@pytest.mark.parametrize(
+    ("text", "ours", "theirs", "side", "merged"),
+    [
+        ("a: + 1 1 5 | t: + 1 2 .", "a", "at", "ours", (1, 2, 5)),  # a pick from a branch that dropped y
+        ("a: + 1 1 5 | t: + 1 2 .", "at", "a", "theirs", (1, 2, 5)),  # a REVERT of the drop
+        ("a: + 1 1 5 | o: + 1 1 9 | t: + 1 2 .", "ao", "at", "ours", (1, 2, 9)),  # ours changed y, and nothing else
+        ("a: + 1 1 5 | o: + 1 3 9 | t: + 1 2 .", "ao", "at", "ours", CONFLICT),
+        ("t: + 1 2 4", "", "t", "ours", (1, 2, 4)),  # a key that only theirs has: the default
+    ],
+)
+def test_columns_that_come_back_have_the_values_of_who_has_them(engine, text, ours, theirs, side, merged):
+    history = History(ENGINES[engine], flushes_of(text))
+    found = history.merge(["a" if "a:" in text else ""], ours, theirs, returning={"y": side})[0]
+    if engine in ("aggregation", "retracts") and merged != CONFLICT:  # s is a sum
+        found, merged = found | {"s": 1}, (1, *merged[1:])
+    assert found == (merged if merged == CONFLICT else row_of(merged))
+
+
 @pytest.mark.parametrize("engine", ["deduplicate", "partial-update", "aggregation"])
 def test_changes_of_keys_that_ours_overwrote_are_discarded(engine):
     history = History(ENGINES[engine], flushes_of("a: + 1 1 1 | o: + 9 9 9 | t: + 3 3 3"))

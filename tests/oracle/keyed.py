@@ -120,8 +120,10 @@ def merge_flushes(
     overwrote: tuple[bool, bool],
     resolve: str | None,
     id: tuple[int, Any],
+    returning: dict[int, str],
 ) -> FlushMerge:
-    """One partition. `overwrote`: whether ours, and theirs, replaced all of it since the base. `id`: of the decided."""
+    """One partition. `overwrote`: whether ours, and theirs, replaced all of it since the base. `id`: of the decided.
+    `returning`: columns that bases and one side have dropped, and the side that has them."""
     bases, ours, theirs = sides
     merged = merged_list(sides, theirs_overwrote=overwrote[1])
     common = set.intersection(*(set(ids(base)) for base in bases))
@@ -138,16 +140,30 @@ def merge_flushes(
     def added(key: Key) -> bool:
         return any(key in f.records for f in new if f in theirs)
 
+    def without(key: Key) -> bool:
+        """Whether a flush that is new to a side knows nothing of a column that this side has."""
+        news = ((f, id) for id, side in returning.items() for f in merged if f.id not in ids(having(side)))
+        return any(id not in f.types and key in f.records for f, id in news)
+
+    def having(side: str) -> Sequence[Flush]:
+        return ours if side == "OURS" else theirs
+
     for key in all_keys(*bases, ours, theirs):
         crossed = out_of_order(ours, theirs, key)
-        if not moves and not crossed:
+        if not moves and not crossed and not without(key):
             continue
         was = [base_row(rules, columns, (base, ours, theirs), key, crossed) for base in bases]
         here, there, all_say = (row_of(rules, columns, side, key) for side in (ours, theirs, merged))
+        kept = row_of(rules, columns, [f for f in theirs if f.id in ids(merged)], key)
+        for column, side in returning.items():  # nobody changed what it did not have
+            known = here if side == "OURS" else there
+            for row in (*was, here, there, kept):
+                if known is not None and row is not None:
+                    row[column] = known[column]
         last = [(records_of(rules, side, key) or [None])[-1] for side in (ours, theirs, merged)]
         case = Case(rules, was, here, there, all_say, [rules.place(record) for record in last])
         if overwrote[1]:  # (flushes that ours took away, and theirs left as they were, stay away)
-            found = row_of(rules, columns, [f for f in theirs if f.id in ids(merged)], key)
+            found = kept
         elif overwrote[0] and any(row is not None for row in was) and taken(key) and added(key):
             found = here  # A4, A5: what theirs did to a row that ours overwrote
         else:

@@ -108,9 +108,20 @@ def crossings(draw: st.DrawFn) -> list[Step]:
     return found + draw(st.lists(st.sampled_from([("main", s.Merge("dev")), ("dev", s.Merge("main"))]), max_size=1))
 
 
+@st.composite
+def returns(draw: st.DrawFn) -> list[Step]:
+    """dev drops a column and writes, main writes too; the write comes to main, or the column back to dev."""
+    updates = st.builds(s.Update, TABLE, st.lists(assigns, min_size=1, max_size=1).map(tuple), wheres)
+    writes = st.one_of(upserts(), updates, st.builds(s.Delete, TABLE, wheres))
+    found: list[Step] = [("dev", s.DropColumn("d.t", draw(st.sampled_from(["a", "b"])))), ("dev", draw(writes))]
+    found += [("main", write) for write in draw(st.lists(writes, max_size=2))]
+    coming = [("main", s.CherryPick("dev@0", draw(sides))), ("dev", s.Revert("dev@-1", draw(sides)))]
+    return found + draw(st.lists(st.sampled_from(coming), min_size=1, max_size=2))
+
+
 histories = st.builds(
     lambda beginning, crossing, steps: beginning + crossing + steps,
     beginnings(),
-    st.just([]) | crossings(),
+    st.just([]) | crossings() | returns(),
     st.lists(steps, min_size=6, max_size=20),
 )

@@ -433,7 +433,8 @@ class TableMerge:
 
     def merge_keys(self, table: Table) -> None:
         """LAW.md, "Keyed tables". Partitions share no key, so each is merged for itself."""
-        if all(keyed.ids(base.flushes) == keyed.ids(self.theirs.flushes) for base in self.bases):
+        known = [keyed.ids(base.flushes) for base in self.bases]
+        if all(flushes == keyed.ids(self.theirs.flushes) for flushes in known) and not self.returning_to(table):
             return
         bases = [self.with_alike(base.flushes) for base in self.bases]
         sides = [*bases, self.ours.flushes, self.theirs.flushes]
@@ -449,6 +450,7 @@ class TableMerge:
                 tuple(any(scope.covers(partition) for scope in side) for side in scopes),
                 self.how.resolve,
                 (number, partition),
+                self.returning_to(table),
             )
             self.theirs_changed |= found.changed
             flushes += found.flushes
@@ -461,6 +463,15 @@ class TableMerge:
             table.overwrites = self.overwrites_gone_back
         else:
             table.overwrites |= {scope.of for scope in scopes[1]}
+
+    def returning_to(self, table: Table) -> dict[int, str]:
+        """Columns that bases and one side have dropped, though flushes of the bases hold them: who has them."""
+        ours, theirs, *bases = (
+            {column.id for column in side.columns} for side in (self.ours, self.theirs, *self.bases)
+        )
+        held = {id for base in self.bases for flush in base.flushes for id in flush.types} - set().union(*bases)
+        fields = {column.id for column in table.fields}
+        return {id: "OURS" if id in ours else "THEIRS" for id in held & fields & (ours ^ theirs)}
 
     def order_shows(self) -> bool:
         """Whether theirs' order of flushes makes other rows than ours'."""

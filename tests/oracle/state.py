@@ -248,7 +248,8 @@ def same(one: Any, other: Any) -> bool:
 def picture(thing: State | Table | Database) -> Any:
     if isinstance(thing, Table):
         rows = [f.id for f in thing.flushes] if thing.key else {row.origin: row.version for row in thing.alive}
-        return thing.database, thing.name, thing.columns, thing.properties, thing.partitions, rows
+        columns = {column.id: column for column in thing.columns}  # statements here never move one
+        return thing.database, thing.name, columns, thing.properties, thing.partitions, rows
     if isinstance(thing, Database):
         return thing.name, thing.properties
     databases = {id: picture(database) for id, database in thing.databases.items()}

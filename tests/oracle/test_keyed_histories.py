@@ -68,3 +68,27 @@ def test_what_theirs_overwrote_is_theirs_whatever_the_order_of_flushes() -> None
         USE BRANCH main;
         MERGE BRANCH exp
     """)
+
+
+PEOPLE = f"""
+    CREATE DATABASE d;
+    CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ({properties("deduplicate")});
+    INSERT INTO d.t (k, a, b) VALUES (0, 1, 1);
+    CREATE BRANCH dev FROM main;
+    UPDATE d.t SET a = 3;
+    USE BRANCH dev;
+"""
+"""main is at version 4 then, dev at 3."""
+
+
+@pytest.mark.parametrize("take", ["MERGE BRANCH", "CHERRY PICK"])
+def test_each_side_took_what_the_other_wrote(take: str) -> None:
+    agree(f"""{PEOPLE} UPDATE d.t SET a = 2;
+        USE BRANCH main; {take} dev@4 RESOLVE USING THEIRS; USE BRANCH dev; {take} main@4 RESOLVE USING THEIRS;
+        MERGE BRANCH main; MERGE BRANCH main RESOLVE USING OURS; USE BRANCH main; MERGE BRANCH dev; MERGE BRANCH dev
+    """)
+
+
+@pytest.mark.parametrize("coming", ["USE BRANCH main; CHERRY PICK dev@5 RESOLVE USING THEIRS", "REVERT dev@4"])
+def test_a_column_comes_back(coming: str) -> None:
+    agree(f"{PEOPLE} ALTER TABLE d.t DROP COLUMN b; INSERT INTO d.t (k, a) VALUES (0, 2), (1, 1); {coming}")

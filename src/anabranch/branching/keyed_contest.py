@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from anabranch.branching.equality import unequal
 from anabranch.branching.flushes import FlushMerge
-from anabranch.branching.keyed_rows import Records, Standing
+from anabranch.branching.keyed_rows import Records, Standing, where
+from anabranch.branching.objects import Side
 from anabranch.engines import EngineSpec
 from anabranch.engines.feed import Mask
 
@@ -74,6 +75,28 @@ def contest_of(
         records.held_by(replaced),
         records.standing([slot for slot in theirs if slot in every]),
     )
+
+
+def with_returning(contest: Contest, columns: Mapping[str, Side]) -> Contest:
+    """`columns`: those that one side has, and the other and the bases have dropped. These did not change what they did
+    not have, so they have the values of the side that has it, where it shows the key."""
+    for name, side in columns.items():
+        having = contest.ours if side == "ours" else contest.theirs
+
+        def also(other: Standing, name: str = name, having: Standing = having) -> Standing:
+            values = where(having.present & other.present, having.column(name), other.column(name))
+            place = other.rows.column_names.index(name)
+            return replace(other, rows=other.rows.set_column(place, name, values))
+
+        contest = replace(
+            contest,
+            bases=tuple(map(also, contest.bases)),
+            ours=also(contest.ours),
+            theirs=also(contest.theirs),
+            kept=also(contest.kept),
+            fixed={**contest.fixed, name: contest.fixed[name] | having.present},
+        )
+    return contest
 
 
 def _bases(records: Records, flushes: FlushMerge, ours: Sequence[int], theirs: Sequence[int]) -> tuple[Standing, ...]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from anabranch.branching.decided import decided_rows
 from anabranch.branching.flushes import FlushMerge, merge_flushes
-from anabranch.branching.keyed_contest import Contest, contest_of
+from anabranch.branching.keyed_contest import Contest, contest_of, with_returning
 from anabranch.branching.keyed_law import decide, news, with_given, with_required
 from anabranch.branching.keyed_rows import Records
 from anabranch.branching.objects import Side as Choice
@@ -139,17 +139,19 @@ class KeyedMerge:
         choice: Choice | None,
         given: GivenRows | None = None,
         required: Required | None = None,
+        returning: Mapping[str, Choice] | None = None,
     ) -> Decided:
-        """By the law; `choice` settles what conflicts, and `given` what the user has rows for."""
-        required = required or Required()
+        """By the law; `choice` settles what conflicts, and `given` what the user has rows for. `returning`: columns
+        that the bases and one side have dropped, and the side that has them."""
+        required, returning = required or Required(), returning or {}
         ids = {part.schema_id for part in self.parts.values()}
         written = {id: self.session.catalog.schema(self.table_id, id) for id in ids}
         view = TableView(self.name, schema, self.mine.head, written, self.session.folder(self.table_id))
-        keys, partitions = self._contested(view, spec, required)
+        keys, partitions = self._contested(view, spec, required, self._without(view, returning))
         if keys is None:
             return Decided()
         records = self._records(view, spec, keys, partitions)
-        contest = self._contest(records)
+        contest = with_returning(self._contest(records), returning)
         verdict = decide(contest, np.full(records.count, choice or ""))
         resolved = False
         if given is not None:
@@ -170,15 +172,16 @@ class KeyedMerge:
         return Decided(placed, tuple(conflicts), resolved, told, bool(news(contest).any()))
 
     def _contested(
-        self, view: TableView, spec: EngineSpec, required: Required
+        self, view: TableView, spec: EngineSpec, required: Required, without: set[int]
     ) -> tuple[KeyColumns | None, set[str | None]]:
-        """Keys that both sides touched, or whose rows may lack something; sorted and distinct. And their partitions."""
+        """Keys that both sides touched, that stand in flushes `without` a column, or whose rows may lack something;
+        sorted and distinct. And their partitions."""
         flushes = self.flushes
         touched = (flushes.ours, flushes.theirs, flushes.displaced | flushes.disputed)
         here, there, alone = (
             {slot for slot in slots if self.parts[slot].partition in self._moving} for slots in touched
         )
-        here, there = here | flushes.crossed[0], there | flushes.crossed[1]
+        here, there, alone = here | flushes.crossed[0], there | flushes.crossed[1], alone | without
         ours, theirs = (self._standing(view, slots) for slots in (here, there))
         mine = _distinct(view, spec, _meeting(ours, theirs))
         other = _distinct(view, spec, _meeting(theirs, ours))
@@ -191,6 +194,16 @@ class KeyedMerge:
         partitions = {self.parts[slot].partition for slot in (*there, *alone)}
         partitions |= {part.partition for parts in required.suspects.values() for part in parts}
         return (keys if keys is not None and len(keys) else None), partitions
+
+    def _without(self, view: TableView, returning: Mapping[str, Choice]) -> set[int]:
+        """Flushes that hold no such column, and are new to the side that has it."""
+        found = set()
+        for name, choice in returning.items():
+            column, having = view.schema.physical(name), self.mine if choice == "ours" else self.other
+            assert column is not None
+            new = (slot for slot in self.flushes.order if slot not in having.head.parts)
+            found |= {slot for slot in new if view.written[self.parts[slot].schema_id].stored_as(column) is None}
+        return found
 
     @cached_property
     def _moving(self) -> set[str | None]:

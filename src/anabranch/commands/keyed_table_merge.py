@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.branching.effects import Effect
 from anabranch.branching.law import REQUIRED
+from anabranch.branching.objects import Side
 from anabranch.branching.readable import newly_required
 from anabranch.branching.row_merge import NO_ROWS, Replay
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
@@ -26,6 +27,7 @@ from anabranch.errors import AnabranchError
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part, bounds_of
 from anabranch.model.records import ROW_CLASSES, TableDelta
+from anabranch.model.schema import Schema
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
@@ -76,7 +78,7 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
         rows = None if given is None else resolutions(merger.name, made.schema, rows_of(given, made.schema))
         required = _required(merger, made, replay)
         spec = engine_spec(made.schema, made.record.properties)
-        done = merge.decide(made.schema, spec, merger.choice, rows, required)
+        done = merge.decide(made.schema, spec, merger.choice, rows, required, _returning(merger, made, merge))
         made.decided, made.resolved = done.rows, done.resolved
         shows = done.news
         made.news |= shows
@@ -147,6 +149,23 @@ def _required(merger: TableMerger, made: TableMerge, replay: Replay) -> Required
             if merger.choice == "ours" and mine is not None and not mine.nullable:
                 firm.add(column.physical)
     return Required(suspects, frozenset(firm))
+
+
+def _returning(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> dict[str, Side]:
+    """Columns that the bases have dropped, though flushes of theirs hold them, and one side has: which one."""
+    assert made.schema is not None
+    assert merger.ours is not None
+    assert merger.theirs is not None
+    sides: dict[Side, Schema] = {"ours": merger.schema(merger.ours), "theirs": merger.schema(merger.theirs)}
+    bases = [merger.schema(base) for base in merger.bases if base is not None]
+    written = merger.written({slot: part for base in merge.bases for slot, part in base.parts.items()}).values()
+    found: dict[str, Side] = {}
+    for column in made.schema.columns:
+        having = [side for side, schema in sides.items() if schema.stored_as(column) is not None]
+        dropped = all(base.stored_as(column) is None for base in bases)
+        if len(having) == 1 and dropped and any(schema.stored_as(column) is not None for schema in written):
+            found[column.physical] = having[0]
+    return found
 
 
 def _settle_lacking(merger: TableMerger, made: TableMerge, done: Decided, required: Required) -> None:
