@@ -103,9 +103,11 @@ def settle(
     detect: Detect,
     choice: np.ndarray,
     apart: Mapping[str, Apart] = _NOTHING_APART,
+    beyond: np.ndarray | None = None,
 ) -> Settled:
     """The tables hold the contest's rows in order, NULL where a row is gone, without the columns that are `apart`.
-    `choice`, for every row: '', a side or GIVEN."""
+    `choice`, for every row: '', a side or GIVEN. `beyond`: rows that theirs changed in what the merge drops; such a
+    version is taken where ours changed nothing, and is news in any case."""
     names = ours.column_names
     here, there = contest.ours >= 0, contest.theirs >= 0
     changed_here = np.zeros(len(contest), bool)
@@ -135,6 +137,8 @@ def settle(
     fights = both & changed_here & changed_there & (clash if detect == "cell" and not apart else differ)
     conflict = against_loss | fights
     open_ = conflict & (choice == "")
+    beyond = np.zeros(len(contest), bool) if beyond is None else beyond
+    changed_there = changed_there | (beyond & both & ~conflict & ~changed_here)
     ours_wins = (conflict & (choice == "ours")) | (both & ~conflict & ~changed_there)
     given = conflict & (choice == GIVEN)
     merges = both & ~conflict & changed_here & changed_there & differ
@@ -148,7 +152,7 @@ def settle(
     shown = _shown((bases.shown(), ours, theirs), apart)
     records = _records(table, contest, np.flatnonzero(open_), shown, cells, detect, bases.lacking)
     changed_there |= ~there
-    news = bool(changed_there.any())
+    news = bool((changed_there | beyond).any())
     return Settled(
         contest.ours[ours_dies], contest.theirs[theirs_dies], rows, places, records, news, changed_there, conflict,
         given,

@@ -16,7 +16,7 @@ from anabranch.branching.criss_cross import Dispute, disputed, left_standing, ov
 from anabranch.branching.fields import lacking
 from anabranch.branching.row_merge import NO_ROWS, Changed, Contest, Replay
 from anabranch.branching.rows import ids_of, origins_of
-from anabranch.branching.settle import Bases, Settled, chosen, settle
+from anabranch.branching.settle import Bases, Settled, chosen, same_rows, settle
 from anabranch.branching.versions import changed_by
 from anabranch.commands.merge_plan import TableMerge
 from anabranch.commands.own_types import Versions, pairs_apart, read_apart, without
@@ -149,8 +149,9 @@ class Contests:
         choice = np.full(len(contest), merger.choice or "")
         if self.resolution is not None:
             choice = self.resolution.choices(contest, ours, theirs, merger.choice or "")
-        done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart)
-        made.news = made.news or done.news or (not bases and self._changed_what_is_gone(contest))
+        beyond = np.zeros(len(contest), bool) if bases else self._changed_what_is_gone(contest)
+        done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart, beyond)
+        made.news |= done.news
         made.conflicts += done.conflicts
         # (What theirs wrote anew and left as it was goes with it: no change of theirs is taken there.)
         self._reject(contest.base[(done.conflicting & (choice == "ours")) | ~done.changed_there])
@@ -163,13 +164,17 @@ class Contests:
                 made.add(rows, origins[done.given][np.isin(given, ids)])
         return done
 
-    def _changed_what_is_gone(self, contest: Contest) -> bool:
-        """Whether theirs changed one of the rows in a column or field that the merge drops: news all the same."""
+    def _changed_what_is_gone(self, contest: Contest) -> np.ndarray:
+        """Which of the rows theirs changed, if only in columns or fields that the merge drops."""
         merger = self.merger
         assert merger.theirs is not None
         assert self.made.schema is not None
-        gone = lacking(merger.schema(merger.theirs).columns, self.made.schema)
-        return bool(gone) and merger.differs_on_theirs(contest.base)
+        schema = merger.schema(merger.theirs)
+        if not lacking(schema.columns, self.made.schema):
+            return np.zeros(len(contest), bool)
+        after = merger.rows_of(schema, merger.other.head, contest.theirs)
+        before = merger.rows_of(schema, merger.base_state, contest.base)
+        return (contest.theirs >= 0) & ~same_rows(before, after)
 
     def _combine(self, schema: Schema, contest: Contest, done: Settled, origins: np.ndarray) -> None:
         """Keeps combined rows, but those of which ours' version stands in what theirs overwrote: they die with it."""
