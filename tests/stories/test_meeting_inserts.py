@@ -227,3 +227,16 @@ def test_conflicts_show_what_theirs_would_write(lake, case):
     lake.merge("dev", detect="row", resolve="theirs")
     left = [row for row in rows(lake, "d.t") if row[0] == 5]
     assert left == ([] if isinstance(expected, str) else [tuple(expected.values())])
+
+
+def test_a_merge_into_that_cannot_run_on_new_rows_is_not_offered_for_them(lake):
+    told(lake, "CREATE TABLE d.t (k INT, a INT)", "INSERT INTO d.t VALUES (1, 1)", "CREATE BRANCH dev")
+    told(
+        lake.on("dev"),
+        "MERGE INTO d.t AS t USING (VALUES (1, 2)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.a",
+    )
+    told(lake, "INSERT INTO d.t VALUES (1, 5)")
+    with pytest.raises(MergeConflict, match="Only RESOLVE USING OURS settles this"):
+        lake.merge("dev", detect="row")
+    lake.merge("dev", detect="row", resolve="ours")
+    assert rows(lake, "d.t") == [(1, 2), (1, 5)]

@@ -357,18 +357,25 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
 
 
 def _settling(session: Session, plan: MergePlan, wishes: Wishes) -> tuple[Choice, ...]:
-    """The sides for which RESOLVE would let the merge pass. Rows go to any side; what columns and engines ask for is
-    planned to be known. A widening that a REVERT would just leave is not settled."""
+    """The sides for which RESOLVE would let the merge pass. Rows go to any side; what columns and engines ask for, and
+    statements that tell no values of a new row, are planned to be known. A widening that a REVERT would just leave is
+    not settled."""
     sides: tuple[Choice, ...] = ("ours", "theirs")
     if any(conflict.rule == "names" for conflict in plan.conflicts):
         return ()
     others = tuple(side for side in sides if side != wishes.resolve)
-    if wishes.resolve is None and all(conflict.kind not in ("column", "properties") for conflict in plan.conflicts):
+    if wishes.resolve is None and not any(map(_asks_more, plan.conflicts)):
         return others
     plans = {side: plan_merge(session, plan.at, replace(wishes, resolve=side, rows={})) for side in others}
     passing = {side: made for side, made in plans.items() if not made.conflicts}
     undoes = plan.at.backwards and any(conflict.rule == "A6.1" for conflict in plan.conflicts)
     return tuple(side for side, made in passing.items() if not (undoes and made.is_empty))
+
+
+def _asks_more(conflict: ConflictRecord) -> bool:
+    """Whether it takes more than a side's row to settle it."""
+    untold = conflict.kind == "row" and conflict.rule == "update/insert" and isinstance(conflict.theirs, str)
+    return untold or conflict.kind in ("column", "properties")
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:
