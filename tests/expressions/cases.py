@@ -224,7 +224,7 @@ VALUES: list[tuple[str, object]] = [
 # Expressions over the columns of rows.py whose values only Spark tells.
 MORE: list[str] = [
     "named_struct('x', i, 'y', st.y, 'z', 1)",
-    "named_struct('x', NULL, 'y', named_struct('p', i + 1, 'q', bo))",
+    "named_struct('x', CAST(NULL AS INT), 'y', named_struct('p', j, 'q', bo))",
     *(
         f"{left} {op} {right}"
         for left in ("b1", "i", "l", "dec", "big", "f", "d")
