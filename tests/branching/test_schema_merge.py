@@ -7,8 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anabranch.branching.law import RULES
+from anabranch.branching.members import STEP
 from anabranch.branching.readable import unreadable
-from anabranch.branching.schema_merge import STEP, merge_schemas
+from anabranch.branching.schema_merge import merge_schemas
 from anabranch.errors import AnabranchError
 from anabranch.model import evolve
 from anabranch.model.names import fold

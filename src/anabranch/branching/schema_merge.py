@@ -8,35 +8,28 @@
    after the column that it follows there.
 6. Labels and physical names must be unique, and key and partition columns there (A7). Where labels are not, theirs'
    gets another one, under which rows can still be read and shown.
-
-A column inside structs is found by a path of physical names, joined by STEP, which no name can hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from anabranch.branching.aliases import Known, classes, inside
 from anabranch.branching.law import ADDED
+from anabranch.branching.members import Members, members_of, names_of, path_to, paths_in, struct_of
 from anabranch.branching.objects import Side, three_way
 from anabranch.model import types
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.names import RESERVED_COLUMNS, fold
 from anabranch.model.schema import Column, Schema
-from anabranch.model.types import DataType, Struct, StructField
+from anabranch.model.types import DataType, Struct
 
-STEP = "\x1f"
 UNNUMBERED = 0
 """The id of a schema that is neither ours nor theirs; real ids begin at 1."""
 
-Members = tuple[Column, ...]
-"""A table's columns, or a struct's fields in the shape of columns."""
-
 Pairs = Mapping[str, tuple[Column, Column]]
 """The physical name of a merged column -> the column as ours and as theirs has it."""
-
-Known = Collection[tuple[str, str]]
-"""Pairs of physical paths that a merge in either side's history unified, undone or not."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,7 @@ class LeftOut:
 
     def held(self, written: Schema) -> bool:
         """Whether rows of this schema have it."""
-        return not self.paths.isdisjoint(_paths(written.columns, ""))
+        return not self.paths.isdisjoint(paths_in(written.columns, ""))
 
 
 @dataclass(frozen=True)
@@ -125,18 +118,18 @@ class _Scope:
     names: frozenset[str] = frozenset({""})
 
     def within(self, ours: Column, theirs: Column) -> _Scope:
-        names = {*_names(ours), *_names(theirs)}
+        names = {*names_of(ours), *names_of(theirs)}
         return _Scope(
             (*self.labels, ours.label),
-            _path(self.ours, ours.physical),
-            _path(self.theirs, theirs.physical),
-            frozenset(_path(parent, name) for parent in self.names for name in names),
+            path_to(self.ours, ours.physical),
+            path_to(self.theirs, theirs.physical),
+            frozenset(path_to(parent, name) for parent in self.names for name in names),
         )
 
     def step(self, word: str) -> _Scope:
         """Into the elements of an array, or the keys or values of a map."""
-        names = frozenset(_path(parent, word) for parent in self.names)
-        return _Scope((*self.labels, word), _path(self.ours, word), _path(self.theirs, word), names)
+        names = frozenset(path_to(parent, word) for parent in self.names)
+        return _Scope((*self.labels, word), path_to(self.ours, word), path_to(self.theirs, word), names)
 
 
 @dataclass
@@ -202,7 +195,7 @@ class _Merge:
         that is a conflict unless the other side has the same two, or none."""
         sides = (*bases, ours, theirs)
         pairs = [(column.physical, alias) for side in sides for column in side for alias in column.aliases]
-        find = _classes([*pairs, *_inside(self.known, scope.names)])
+        find = classes([*pairs, *inside(self.known, scope.names)])
 
         split: set[str] = set()
         for side in sides:
@@ -224,7 +217,7 @@ class _Merge:
     def _column(self, bases: Sequence[Column], ours: Column, theirs: Column, scope: _Scope, *, unified: bool) -> Column:
         """Both heads have it; `bases` are the versions of the bases that have it."""
         inner = scope.within(ours, theirs)
-        apart = not set(_names(ours)) & set(_names(theirs))
+        apart = not set(names_of(ours)) & set(names_of(theirs))
         if not bases:
             if scope.ours != scope.theirs and not apart and fold(ours.label) != fold(theirs.label):
                 # Each side named this field in a struct of its own: two fields that files hold under one name.
@@ -236,7 +229,7 @@ class _Merge:
                     self.refuse(ADDED, str(ours.type), str(theirs.type), None, inner.labels)
                     return ours
                 taken, left = (theirs, ours) if self.resolve == "theirs" else (ours, theirs)
-                paths = frozenset(_path(parent, name) for parent in scope.names for name in _names(left))
+                paths = frozenset(path_to(parent, name) for parent in scope.names for name in names_of(left))
                 self.left_out.append(LeftOut(inner.labels, ours.type, theirs.type, paths))
                 return taken
         if unified:
@@ -268,8 +261,8 @@ class _Merge:
         if ours == theirs:
             return ours
         if isinstance(ours, Struct) and isinstance(theirs, Struct):
-            structs = [_members(base) for base in bases if isinstance(base, Struct)]
-            return _struct(self.members(structs, _members(ours), _members(theirs), scope))
+            structs = [members_of(base) for base in bases if isinstance(base, Struct)]
+            return struct_of(self.members(structs, members_of(ours), members_of(theirs), scope))
         if isinstance(ours, types.Array) and isinstance(theirs, types.Array):
             arrays = [base for base in bases if isinstance(base, types.Array)]
             return types.Array(
@@ -309,8 +302,8 @@ class _Merge:
             path = (*scope.labels, column.label)
             first = labels.setdefault(fold(column.label), column)
             if first is column:
-                first = next((physical[n] for n in map(fold, _names(column)) if n in physical), column)
-            for name in _names(column):
+                first = next((physical[n] for n in map(fold, names_of(column)) if n in physical), column)
+            for name in names_of(column):
                 physical.setdefault(fold(name), column)
             if first is not column:
                 self.refuse("names", _shown(first), _shown(column), None, path)
@@ -326,7 +319,7 @@ class _Merge:
         theirs: tuple[str, ...],
     ) -> tuple[str, ...]:
         """A key or partition spec in the physical names of the merged columns."""
-        now = {name: column for column in columns for name in _names(column)}
+        now = {name: column for column in columns for name in names_of(column)}
 
         def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(now[name].physical if name in now else name for name in names)
@@ -373,10 +366,10 @@ def _told_apart(columns: Sequence[Column], ours: Members) -> Members:
     taken = {fold(column.label) for column in columns}
     if len(taken) == len(columns):
         return tuple(columns)
-    mine = {(name, fold(column.label)) for column in ours for name in _names(column)}
+    mine = {(name, fold(column.label)) for column in ours for name in names_of(column)}
 
     def is_theirs(place: int) -> bool:
-        return not any((name, fold(columns[place].label)) in mine for name in _names(columns[place]))
+        return not any((name, fold(columns[place].label)) in mine for name in names_of(columns[place]))
 
     labels: dict[int, str] = {}
     for place in sorted(range(len(columns)), key=is_theirs):
@@ -387,68 +380,6 @@ def _told_apart(columns: Sequence[Column], ours: Members) -> Members:
             taken.add(fold(label))
         labels[place] = label
     return tuple(replace(column, label=labels[place]) for place, column in enumerate(columns))
-
-
-def _inside(known: Known, scopes: Set[str]) -> Iterator[tuple[str, str]]:
-    """The pairs of names that stand in a struct of these paths, all of them its own."""
-    for one, another in known:
-        (one_parent, _, one_leaf), (parent, _, leaf) = one.rpartition(STEP), another.rpartition(STEP)
-        if one_parent in scopes and parent in scopes:
-            yield one_leaf, leaf
-
-
-def with_aliases(columns: Members, written: Sequence[Members], known: Known) -> Members:
-    """The columns, and the fields in them, with all names that they are known by and files of other schemas have."""
-    return _with_aliases(columns, written, known, frozenset({""}))
-
-
-def _with_aliases(columns: Members, written: Sequence[Members], known: Known, scopes: frozenset[str]) -> Members:
-    pairs = [(column.physical, alias) for column in columns for alias in column.aliases]
-    find = _classes([*pairs, *_inside(known, scopes)])
-    taken = {name for column in columns for name in _names(column)}
-    others = sorted({old.physical for members in written for old in members} - taken)
-    found = []
-    for column in columns:
-        mine = {find(name) for name in _names(column)}
-        column = replace(column, aliases=(*column.aliases, *(name for name in others if find(name) in mine)))
-        stored = [old.type for members in written if (old := _stored(column, members)) is not None]
-        inner = frozenset(_path(scope, name) for scope in scopes for name in _names(column))
-        found.append(replace(column, type=_type_with_aliases(column.type, stored, known, inner)))
-    return tuple(found)
-
-
-def _type_with_aliases(type_: DataType, written: Sequence[DataType], known: Known, scopes: frozenset[str]) -> DataType:
-    def inside(step: str) -> frozenset[str]:
-        return frozenset(_path(scope, step) for scope in scopes)
-
-    if isinstance(type_, Struct):
-        structs = [_members(old) for old in written if isinstance(old, Struct)]
-        return _struct(_with_aliases(_members(type_), structs, known, scopes))
-    if isinstance(type_, types.Array):
-        elements = [old.element for old in written if isinstance(old, types.Array)]
-        return replace(type_, element=_type_with_aliases(type_.element, elements, known, inside("element")))
-    if isinstance(type_, types.Map):
-        maps = [old for old in written if isinstance(old, types.Map)]
-        key = _type_with_aliases(type_.key, [old.key for old in maps], known, inside("key"))
-        value = _type_with_aliases(type_.value, [old.value for old in maps], known, inside("value"))
-        return replace(type_, key=key, value=value)
-    return type_
-
-
-def _classes(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """Names that pairs connect have one representative, the smallest of them."""
-    above: dict[str, str] = {}
-
-    def find(name: str) -> str:
-        while name in above:
-            name = above[name]
-        return name
-
-    for one, another in pairs:
-        low, high = sorted((find(one), find(another)))
-        if low != high:
-            above[high] = low
-    return find
 
 
 def _stricter(bases: Sequence[bool], ours: bool, theirs: bool) -> bool:
@@ -463,7 +394,7 @@ def _stricter(bases: Sequence[bool], ours: bool, theirs: bool) -> bool:
 def _united(bases: Sequence[tuple[str, ...]], ours: Column, theirs: Column, physical: str) -> tuple[str, ...]:
     """All names of both sides but the physical one, in the order of theirs if ours left its aliases alone."""
     lead, follow = (theirs, ours) if bases and all(base == ours.aliases for base in bases) else (ours, theirs)
-    names = dict.fromkeys((*lead.aliases, lead.physical, *_names(follow)))
+    names = dict.fromkeys((*lead.aliases, lead.physical, *names_of(follow)))
     return tuple(name for name in names if name != physical)
 
 
@@ -499,44 +430,19 @@ def _members_shown_alike(ours: Members, theirs: Members) -> bool:
         return replace(column, physical="", aliases=(), type=types.STRING)
 
     return len(ours) == len(theirs) and all(
-        told(mine) == told(its) and set(_names(mine)) & set(_names(its)) and _types_shown_alike(mine.type, its.type)
+        told(mine) == told(its) and set(names_of(mine)) & set(names_of(its)) and _types_shown_alike(mine.type, its.type)
         for mine, its in zip(ours, theirs, strict=True)
     )
 
 
 def _types_shown_alike(ours: DataType, theirs: DataType) -> bool:
     if isinstance(ours, Struct) and isinstance(theirs, Struct):
-        return _members_shown_alike(_members(ours), _members(theirs))
+        return _members_shown_alike(members_of(ours), members_of(theirs))
     if isinstance(ours, types.Array) and isinstance(theirs, types.Array):
         return _types_shown_alike(ours.element, theirs.element)
     if isinstance(ours, types.Map) and isinstance(theirs, types.Map):
         return _types_shown_alike(ours.key, theirs.key) and _types_shown_alike(ours.value, theirs.value)
     return ours == theirs
-
-
-def _names(column: Column) -> tuple[str, ...]:
-    return (column.physical, *column.aliases)
-
-
-def _path(parent: str, name: str) -> str:
-    return f"{parent}{STEP}{name}" if parent else name
-
-
-def _paths(columns: Iterable[Column], parent: str) -> Iterator[str]:
-    """The physical paths of columns and of all fields inside them."""
-    for column in columns:
-        yield _path(parent, column.physical)
-        yield from _inner_paths(column.type, _path(parent, column.physical))
-
-
-def _inner_paths(type_: DataType, parent: str) -> Iterator[str]:
-    if isinstance(type_, Struct):
-        yield from _paths(_members(type_), parent)
-    elif isinstance(type_, types.Array):
-        yield from _inner_paths(type_.element, _path(parent, "element"))
-    elif isinstance(type_, types.Map):
-        yield from _inner_paths(type_.key, _path(parent, "key"))
-        yield from _inner_paths(type_.value, _path(parent, "value"))
 
 
 def _labels(columns: Iterable[Column]) -> str:
@@ -545,16 +451,3 @@ def _labels(columns: Iterable[Column]) -> str:
 
 def _shown(column: Column) -> str:
     return f"{column.label} {column.type}, stored as {column.physical}"
-
-
-def _stored(column: Column, written: Members) -> Column | None:
-    by_name = {old.physical: old for old in written}
-    return next((by_name[name] for name in _names(column) if name in by_name), None)
-
-
-def _members(struct: Struct) -> Members:
-    return tuple(Column(f.label, f.type, f.physical, f.nullable, f.comment, aliases=f.aliases) for f in struct.fields)
-
-
-def _struct(members: Members) -> Struct:
-    return Struct(tuple(StructField(c.label, c.type, c.physical, c.nullable, c.comment, c.aliases) for c in members))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from anabranch.branching.aliases import with_aliases
 from anabranch.branching.effects import Effect, effect
 from anabranch.branching.flushes import crossed
 from anabranch.branching.objects import Side as Choice
@@ -20,7 +21,7 @@ from anabranch.branching.readable import unheld
 from anabranch.branching.readable import unreadable as unreadable_columns
 from anabranch.branching.row_merge import NO_ROWS, Changed, Detect, Replay, RowMerge, merge_rows
 from anabranch.branching.rows import Positions, ids_of, origins_of, settled_classes, side_of
-from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike, with_aliases
+from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.scopes import HAD, scope_json
 from anabranch.branching.settle import same_rows
 from anabranch.branching.versions import surely_differs
