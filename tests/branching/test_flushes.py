@@ -79,6 +79,12 @@ def test_what_both_brought_is_put_into_both_orders():
     assert names(sorted(found.brought[0])) == "opt"
 
 
+def test_what_one_base_has_comes_before_what_came_later():
+    """o and t are each one base's, and p came to both sides since: behind them, as both have it."""
+    found = merge_flushes([slots("ao"), slots("at")], slots("aotp"), slots("atop"), born=slots("p"))
+    assert [names(base) for base in found.bases] == ["aotp", "atop"]
+
+
 LISTS = st.lists(st.integers(0, 5), unique=True)
 
 

@@ -184,6 +184,16 @@ def test_changes_of_keys_that_ours_overwrote_are_discarded(engine):
     assert history.merge([""], "", "t", overwritten="t")[0] == row_of((3, 3, 3))
 
 
+def test_sums_add_up_whatever_the_order_of_flushes_of_other_keys():
+    """Key 0 was set long ago; o and t stand in another order, and only key 1 has records in both."""
+    names = "s: = 7 _ _ | o: + 1 . . | t: + 2 . . | p: + 4 . . | u: + 8 . ."
+    flushes = {name: dict(flush) for name, flush in flushes_of(names).items()}
+    flushes["t"] = {1: flushes["t"][0]}
+    flushes["o"] |= {1: flushes["o"][0]}
+    history = History(ENGINES["aggregation"], flushes)
+    assert history.merge(["so", "st"], "sotp", "stou")[0]["s"] == 7 + 1 + 4 + 8
+
+
 def test_bases_that_disagree_are_changed_on_both_sides():
     """Criss-cross: each side has the other's flush, and each has decided otherwise."""
     history = History(
@@ -293,7 +303,10 @@ def test_random(case):
             check_sequence(got[key], b, o, t, m)
             continue
         else:
-            fixed, removed = _fixed(engine, flushes, lists, name_of, key)
+            pairs = ((order, theirs), (alike, ours), (alike, theirs))
+            moved = any(_out_of_order(one, other, flushes, key) for one, other in pairs)
+            seen = order if moved else [name_of[slot] for slot in lists.added_ours | lists.added_theirs]
+            fixed, removed = _fixed(engine, [flushes[name][key] for name in seen if key in flushes[name]])
             recorded = any(key in flushes[name] for name in order)
             expected = decided(engine, b, o, t, m, fixed=fixed, removed=removed, recorded=recorded)
         assert got[key] == expected, (key, b, o, t, m)
@@ -310,13 +323,15 @@ def check_sequence(got, base, ours, theirs, merged):
         assert got in (ours, theirs, merged)
 
 
-def _fixed(engine, flushes, lists, name_of, key):
-    """The fields that records of new flushes fix, and whether one removes the key; where flushes have changed places,
-    those of all flushes count."""
-    new = {name_of[slot] for slot in lists.added_ours | lists.added_theirs}
-    moved = any(key in flushes[name_of[slot]] for slot in lists.reordered)
-    seen = {name_of[slot] for slot in lists.order} if moved else new
-    records = [flushes[name][key] for name in seen if key in flushes[name]]
+def _out_of_order(one, other, flushes, key):
+    """Whether two lists have records of the key in another order."""
+    names = [[name for name in side if key in flushes[name]] for side in (one, other)]
+    return [n for n in names[0] if n in names[1]] != [n for n in names[1] if n in names[0]]
+
+
+def _fixed(engine, records):
+    """The fields that records fix, and whether one removes the key. They are those of new flushes; where records have
+    changed places, all of them."""
     removed = any(kind == "-D" for kind, _ in records) and engine in REMOVES
     set_ = {name for kind, values in records if kind == "=" for name in values}
     return (set(FIELDS) if removed else set_), removed

@@ -982,4 +982,12 @@ SHRUNK_KEYED = {
         "b = k + 2; USE BRANCH main; INSERT INTO d.t (k, a, p) VALUES (1, NULL, 1); TRUNCATE TABLE d.t; USE BRANCH dev;"
         " CHERRY PICK main@9; INSERT INTO d.t (k, a, b, p) VALUES (1, NULL, 2, 1); REVERT main@9; MERGE BRANCH main"
     ),
+    "what both have had since a criss-cross comes after what each has of the other": (
+        "INSERT INTO d.t (k, p) VALUES (0, 0); CREATE BRANCH dev FROM main; INSERT INTO d.t (k, b, p) VALUES (0, "
+        "1, 0); USE BRANCH dev; INSERT INTO d.t (k, p) VALUES (3, 0); USE BRANCH main; MERGE BRANCH dev@4; USE "
+        "BRANCH dev; MERGE BRANCH main@4; USE BRANCH main; INSERT INTO d.t (k, a, p) VALUES (3, 0, 0); INSERT INTO "
+        "d.t (k, p) VALUES (2, 0); USE BRANCH dev; DELETE FROM d.t; USE BRANCH main; CHERRY PICK dev@6 RESOLVE "
+        "USING OURS; USE BRANCH dev; CHERRY PICK main@7; INSERT INTO d.t (k, p) VALUES (1, 0); USE BRANCH main; "
+        "MERGE BRANCH dev"
+    ),
 }

@@ -10,7 +10,7 @@ touched can be contested; everything else follows from the lists.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 Slots = tuple[int, ...]
@@ -54,9 +54,9 @@ def merge_flushes(
     those that both sides have had since the bases, and that count as if these had them."""
     mine, other, true = set(ours), set(theirs), bases
     later = dict.fromkeys([*(slot for slot in theirs if slot in born), *born])
+    alike = tuple(_with_alike(base, later, ours, theirs) for base in bases)
     bases = [[*base, *later] for base in bases]
     common = set.intersection(*map(set, bases))
-    alike = tuple(_with_alike(base, mine, other, theirs) for base in bases)
     added_theirs = [slot for slot in theirs if slot not in mine and slot not in common]
     added_ours = mine - other - common - set(overwritten)
     removed = (common & mine) - other
@@ -97,11 +97,13 @@ def crossed(
     return found
 
 
-def _with_alike(base: Sequence[int], mine: set[int], other: set[int], theirs: Sequence[int]) -> Slots:
-    """The base as if what both heads have done alike had been done before."""
-    had = set(base)
+def _with_alike(base: Sequence[int], born: Mapping[int, None], ours: Sequence[int], theirs: Sequence[int]) -> Slots:
+    """The base as if what both heads have done alike had been done before, in theirs' order as far as it has it."""
+    had, mine, other = set(base), set(ours), set(theirs)
     kept = (slot for slot in base if slot in mine or slot in other)
-    return (*kept, *(slot for slot in theirs if slot in mine and slot not in had))
+    later = (slot for slot in born if slot in mine and slot not in other)
+    both = (slot for slot in theirs if slot in mine or slot in born)
+    return (*kept, *(slot for slot in (*both, *later) if slot not in had))
 
 
 def _mirrored(base: Slots, brought: Collection[int], ours: Sequence[int]) -> Slots:

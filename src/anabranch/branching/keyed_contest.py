@@ -54,7 +54,10 @@ def contest_of(
     bases = _bases(records, flushes, ours, theirs)
     taken = {slot for base in flushes.bases for slot in base}.difference(ours)
     new, every = flushes.added_ours | flushes.added_theirs, set(flushes.order)
-    elsewhere = records.held_by(flushes.reordered)
+    elsewhere = np.zeros(records.count, dtype=bool)
+    if flushes.reordered:  # by other keys' records, perhaps
+        pairs = [(flushes.order, theirs), *((base, head) for base in flushes.bases for head in (ours, theirs))]
+        elsewhere[records.owner[np.logical_or.reduce([records.crossed(*pair) for pair in pairs])]] = True
     removed = records.removed_by(new) | (records.removed_by(every) & elsewhere)
     unordered = removed | records.held_by(flushes.disputed)
     setting, ever = records.set_by(new), records.set_by(every) if elsewhere.any() else {}
