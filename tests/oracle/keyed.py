@@ -2,7 +2,8 @@
 
 Merges follow LAW.md, "Keyed tables", for every key that any side has, touched or not: bases, ours and theirs are
 compared row by row, and what the merged list would not say by itself is one more flush. Engines: deduplicate, with a
-sequence field too, first-row, and partial-update that removes records on delete.
+sequence field too, first-row, partial-update that removes records on delete, or with a sequence group, and an
+aggregation of a sum and a maximum.
 """
 
 from collections.abc import Sequence
@@ -20,14 +21,29 @@ KINDS = {"+I": "+", "+U": "+", "-D": "-", "-U": "-U"}
 
 @dataclass(frozen=True)
 class Rules:
-    """A table's engine, and the column that orders records before their arrival does."""
+    """A table's engine, the column that orders records before their arrival does, the functions of columns, and a
+    sequence group: its sequence and the column that follows it."""
 
     engine: str
     sequence: int | None = None
+    functions: dict[int, str] = field(default_factory=dict)
+    group: tuple[int, int] | None = None
+    ignores_deletes: bool = False
 
     @property
-    def takes_retracts(self) -> bool:
-        return self.engine != "first-row"
+    def refuses(self) -> set[str]:
+        """Kinds of records. (A maximum takes nothing back.)"""
+        return {"first-row": {"-U", "-D"}, "aggregation": {"-U"}}.get(self.engine, set())
+
+    @property
+    def named(self) -> set[int | None]:
+        """Columns that options speak of."""
+        return {self.sequence, *self.functions, *(self.group or ())}
+
+    @property
+    def combines(self) -> bool:
+        """Whether fields are compared one by one."""
+        return self.engine in ("partial-update", "aggregation")
 
     def place(self, record: Record | None) -> tuple[bool, int]:
         """Where the sequence puts a record: NULL comes first."""
@@ -69,6 +85,8 @@ def row_of(rules: Rules, columns: Sequence[Any], flushes: Sequence[Flush], key: 
     came later, the value that rows of that time have."""
     row: Values | None = None
     holding = sorted((flush for flush in flushes if key in flush.records), key=lambda f: rules.place(f.records[key]))
+    if len(holding) == 1 and holding[0].records[key][0] == "+":  # no function sees a record that is alone
+        rules = Rules("deduplicate")
     for flush in holding:
         kind, values = flush.records[key]
         if kind == "-" or (kind == "-U" and rules.engine == "deduplicate"):
@@ -88,9 +106,27 @@ def records_of(rules: Rules, flushes: Sequence[Flush], key: Key) -> list[Record]
 def met(rules: Rules, row: Values | None, new: Values) -> Values:
     if rules.engine == "first-row":
         return new if row is None else row
-    if rules.engine == "partial-update" and row is not None:
-        return row | {id: value for id, value in new.items() if value is not None}
+    if rules.group is not None:
+        return in_group(rules.group, row or dict.fromkeys(new), new)
+    if rules.combines and row is not None:
+        return row | {id: aggregated(rules, id, row[id], value) for id, value in new.items() if value is not None}
     return new
+
+
+def in_group(group: tuple[int, int], row: Values, new: Values) -> Values:
+    """The group's columns follow its sequence, NULLs too; the others are as ever."""
+    sequence, column = group
+    found = row | {id: value for id, value in new.items() if value is not None and id not in group}
+    if new[sequence] is not None and (row[sequence] is None or new[sequence] >= row[sequence]):
+        found |= {sequence: new[sequence], column: new[column]}
+    return found
+
+
+def aggregated(rules: Rules, id: int, old: Any, value: Any) -> Any:
+    function = rules.functions.get(id)
+    if function is None or old is None:
+        return value
+    return old + value if function == "sum" else max(old, value)
 
 
 def all_keys(*lists: Sequence[Flush]) -> list[Key]:
@@ -161,7 +197,12 @@ def merge_flushes(
                 if known is not None and row is not None:
                     row[column] = known[column]
         last = [(records_of(rules, side, key) or [None])[-1] for side in (ours, theirs, merged)]
-        case = Case(rules, was, here, there, all_say, [rules.place(record) for record in last])
+        lists = (ours, theirs, merged, alike)
+        fixed = fixed_fields(columns, lists, key, [f.id for f in new], apart)
+        fixed |= {id for id, side in returning.items() if (here if side == "OURS" else there) is not None}
+        case = Case(
+            rules, was, here, there, all_say, [rules.place(record) for record in last], fixed, last[2] is not None
+        )
         if overwrote[1]:  # (flushes that ours took away, and theirs left as they were, stay away)
             found = kept
         elif overwrote[0] and any(row is not None for row in was) and taken(key) and added(key):
@@ -210,6 +251,26 @@ def out_of_order(ours: Sequence[Flush], theirs: Sequence[Flush], key: Key) -> se
     return {id for pair in pairs for id in pair}
 
 
+def fixed_fields(
+    columns: Sequence[Any],
+    lists: tuple[Sequence[Flush], Sequence[Flush], Sequence[Flush], Sequence[Sequence[Flush]]],
+    key: Key,
+    new: Sequence[tuple[int, Any]],
+    apart: set[tuple[int, Any]],
+) -> set[int]:
+    """Fields of which even what commutes depends on the order: those that a new record sets, all of them where one
+    removes the key; where records have changed places, any record; and all where bases disagree on one."""
+    ours, theirs, merged, bases = lists
+    pairs = [(merged, theirs), *((base, head) for base in bases for head in (ours, theirs))]
+    moved = any(out_of_order(one, other, key) for one, other in pairs)
+    held = {f.id: f.records[key] for f in (*ours, *theirs, *merged) if key in f.records}
+    seen = [record for id, record in held.items() if id in new or (moved and id in ids(merged))]
+    every = {column.id for column in columns}
+    if any(kind == "-" for kind, _ in seen) or any(key in f.records for f in (*ours, *theirs) if f.id in apart):
+        return every
+    return {id for kind, values in seen if kind == "=" for id in values} & every
+
+
 def base_row(
     rules: Rules,
     columns: Sequence[Any],
@@ -225,7 +286,7 @@ def base_row(
     mirrored = [next(again) if f in shared else f for f in both]
     before = [f for f in both if f.id in had([base]) or f.id not in crossed]
     there, here, was = (row_of(rules, columns, flushes, key) for flushes in (both, mirrored, before))
-    if rules.engine == "partial-update" and here is not None and there is not None:
+    if rules.combines and here is not None and there is not None:
         return {id: there[id] if there[id] == here[id] else (was or {}).get(id) for id in there}
     return there if there == here else was
 
@@ -240,7 +301,8 @@ def record(rules: Rules, found: Values | None, said: Values | None, last: Record
 
 @dataclass
 class Case:
-    """One key on all sides. `places`: where the sequence puts the last record of ours, theirs and the merged list."""
+    """One key on all sides. `places`: where the sequence puts the last record of ours, theirs and the merged list.
+    `fixed`: fields that do not commute, whatever their function. `recorded`: the merged list has a record."""
 
     rules: Rules
     bases: list[Values | None]
@@ -248,6 +310,8 @@ class Case:
     theirs: Values | None
     merged: Values | None
     places: list[tuple[bool, int]]
+    fixed: set[int]
+    recorded: bool
 
     def decide(self, resolve: str | None) -> Any:
         bases, ours, theirs = self.bases, self.ours, self.theirs
@@ -261,11 +325,32 @@ class Case:
             return net(bases, ours, theirs, resolve)
         if ours is None and theirs is None:
             return None
-        fields = {
-            id: net([(base or {}).get(id) for base in bases], (ours or {}).get(id), (theirs or {}).get(id), resolve)
-            for id in (ours or theirs or {})
-        }
-        return CONFLICT if CONFLICT in fields.values() else fields
+        fields = {id: self.field(id, resolve) for id in (ours or theirs or {})}
+        if self.rules.group is not None:
+            fields |= self.by_group(self.rules.group, resolve)
+        if CONFLICT in fields.values():
+            return CONFLICT
+        return fields if self.recorded or any(value is not None for value in fields.values()) else None
+
+    def field(self, id: int, resolve: str | None) -> Any:
+        if id in self.rules.functions and id not in self.fixed:  # both commute
+            return (self.merged or {}).get(id)
+        was, ours, theirs = [(base or {}).get(id) for base in self.bases], *((r or {}).get(id) for r in self.heads)
+        return net(was, ours, theirs, resolve)
+
+    @property
+    def heads(self) -> tuple[Values | None, Values | None]:
+        return self.ours, self.theirs
+
+    def by_group(self, group: tuple[int, int], resolve: str | None) -> Values:
+        """Two changes go to the larger sequence."""
+        *was, ours, theirs = (tuple((row or {}).get(id) for id in group) for row in (*self.bases, *self.heads))
+        found = net(was, ours, theirs, None)
+        if found is CONFLICT:
+            here, there = ((pair[0] is not None, pair[0] or 0) for pair in (ours, theirs))
+            side = None if here == there else "OURS" if here > there else "THEIRS"
+            found = net(was, ours, theirs, side or resolve)
+        return dict.fromkeys(group, CONFLICT) if found is CONFLICT else dict(zip(group, found, strict=True))
 
     def by_sequence(self, resolve: str | None) -> Any:
         """The larger sequence wins; a row that is behind what is there cannot be decided for."""

@@ -344,7 +344,7 @@ class Statements:
 
     @staticmethod
     def refuse_sequence(table: Table, column: Column) -> None:
-        if column.id == table.rules.sequence:
+        if column.id in table.rules.named:
             raise Refusal("an option names it")
 
     def widen(self, statement: s.Widen) -> None:
@@ -409,8 +409,10 @@ class Statements:
         """One more flush a partition; rows of one key meet in it first."""
         records: dict[tuple, list] = {}
         for row, kind in zip(rows, kinds, strict=True):
-            if kind not in KINDS or (kind in ("-U", "-D") and not table.rules.takes_retracts):
+            if kind not in KINDS or kind in table.rules.refuses:
                 raise Refusal(f"kind {kind}")
+            if kind in ("-U", "-D") and table.rules.ignores_deletes:
+                continue
             key = tuple(row.values[id] for id in table.key)
             values = {column.id: row.values[column.id] for column in table.fields}
             records.setdefault(key, []).append((KINDS[kind], values))
@@ -473,8 +475,8 @@ class Statements:
         table = self.table(statement.table)
         write = Write(next(self.numbers), "delete", where=self.tests(table, statement.where))
         if table.key:
-            if not table.rules.takes_retracts:
-                raise Refusal("first-row keeps what it has")
+            if "-D" in table.rules.refuses or table.rules.ignores_deletes:
+                raise Refusal("the engine keeps what it has")
             self.mark(table, write, {row.origin: ("-", row.values) for row in table.alive if write.matches(row)})
             return
         for row in table.alive:

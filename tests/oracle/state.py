@@ -168,10 +168,17 @@ class Table:
 
     @property
     def rules(self) -> Rules:
-        """How its records meet. (Sequence fields are never renamed.)"""
-        label = self.properties.get("sequence.field")
-        sequence = next((column.id for column in self.columns if column.label == label), None)
-        return Rules(self.properties.get("merge-engine", "deduplicate"), sequence)
+        """How its records meet. (Columns that options speak of are never renamed.)"""
+        ids = {column.label: column.id for column in self.columns}
+        functions, group = {}, None
+        for option, value in self.properties.items():
+            words = option.split(".")
+            if words[-1] == "aggregate-function":
+                functions[ids[words[1]]] = value
+            elif words[-1] == "sequence-group":
+                group = ids[words[1]], ids[value]
+        engine, sequence = self.properties.get("merge-engine", "deduplicate"), self.properties.get("sequence.field")
+        return Rules(engine, ids.get(sequence), functions, group, "ignore-delete" in self.properties)
 
     def partition_of(self, key: tuple[Value, ...]) -> Value:
         """Partition columns are part of the key."""

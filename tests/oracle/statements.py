@@ -117,6 +117,13 @@ ENGINES = {
     "sequence": {"merge-engine": "deduplicate", "sequence.field": "b"},
     "first-row": {"merge-engine": "first-row"},
     "partial-update": {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
+    "group": {"merge-engine": "partial-update", "ignore-delete": "true", "fields.b.sequence-group": "a"},
+    "aggregation": {
+        "merge-engine": "aggregation",
+        "aggregation.remove-record-on-delete": "true",
+        "fields.a.aggregate-function": "sum",
+        "fields.b.aggregate-function": "max",
+    },
 }
 
 
