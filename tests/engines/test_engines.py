@@ -221,6 +221,17 @@ def test_a_delete_that_removed_nothing_removes_nothing_later() -> None:
     agree(tables, [oldest, table(found[2:])], oracle.read(found, tables.spec))
 
 
+@pytest.mark.parametrize("end", [1, 2, 3])
+def test_what_was_set_without_a_sequence_stays_set(end: int) -> None:
+    """Compacted or not, a record without sequence leaves the group alone, and what was set in it."""
+    tables = Records(COLUMNS, ["k"], CASES["two groups"].options)
+    nothing = {"k": 0, **dict.fromkeys(FIELDS)}
+    found = [Rec("+I", nothing | {"a": 1}), Rec("=", nothing | {"a": 2}, frozenset("a")), Rec("+I", nothing | {"a": 3})]
+    for history in (found, found[1:]):
+        oldest = tables.reduced([table(history[:end])], Reach.OLDEST)
+        agree(tables, [oldest, table(history[end:])], oracle.read(history, tables.spec))
+
+
 def test_nothing_to_reduce_leaves_the_rows_alone() -> None:
     tables = Records(COLUMNS, ["k"], PARTIAL)
     rows = table([Rec("+I", {"k": k, **dict.fromkeys(FIELDS, 1)}) for k in range(3)]).drop_columns([KIND, SETS])

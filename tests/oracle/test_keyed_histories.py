@@ -92,3 +92,16 @@ def test_each_side_took_what_the_other_wrote(take: str) -> None:
 @pytest.mark.parametrize("coming", ["USE BRANCH main; CHERRY PICK dev@5 RESOLVE USING THEIRS", "REVERT dev@4"])
 def test_a_column_comes_back(coming: str) -> None:
     agree(f"{PEOPLE} ALTER TABLE d.t DROP COLUMN b; INSERT INTO d.t (k, a) VALUES (0, 2), (1, 1); {coming}")
+
+
+def test_what_was_set_without_a_sequence_stays_set() -> None:
+    agree(f"""
+        CREATE DATABASE d;
+        CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ({properties("group")});
+        INSERT INTO d.t (k, a, b) VALUES (1, 0, NULL);
+        UPDATE d.t SET a = 5;
+        OPTIMIZE d.t;
+        INSERT INTO d.t (k, a) VALUES (1, 3);
+        OPTIMIZE d.t;
+        INSERT INTO d.t (k, a, b) VALUES (1, 4, 1), (2, 1, NULL)
+    """)

@@ -35,6 +35,7 @@ from anabranch.engines.kinds import (
     forgotten,
     gone,
     kinds_of,
+    ordered_by,
 )
 from anabranch.engines.partial_update import partial_update
 from anabranch.engines.spec import EngineSpec
@@ -112,6 +113,8 @@ def reduce_all(rows: pa.Table, starts: Picks, spec: EngineSpec, reach: Reach, se
         kinds[partly] = SET
     if spec.engine != "deduplicate" and (reach in _OLDER_SHOWS or (reach is Reach.OLDEST and spec.sequence)):
         kinds[complete & (kinds == INSERT)] = SET
+    if reach is Reach.OLDEST and spec.groups and window.set_rows is not None:
+        kinds[window.any(window.set_rows) & (kinds == INSERT)] = SET  # until `_finished` knows their sequences
     result = _assembled(rows, keep, window, places, merged)
     result = _with_kinds(result, rows, keep, window, places, kinds, partly)
     return Reduced(_finished(result, spec, reach), bool(stays.any()))
@@ -279,6 +282,16 @@ def _set_lists(window: Window, kinds: Kinds, partly: Mask) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=pa.array(kinds != SET))
 
 
+def _unordered(rows: pa.Table, spec: EngineSpec, reach: Reach) -> Mask:
+    """Rows without the sequence of a group, which would skip the group's fields once they meet others: what was set in
+    them must stay set."""
+    found = np.zeros(len(rows), dtype=bool)
+    if reach is not Reach.ALL:
+        for group in spec.groups:
+            found |= ~ordered_by(rows, group.sequence)
+    return found
+
+
 def _finished(rows: pa.Table, spec: EngineSpec, reach: Reach) -> pa.Table:
     """Without what the reach lets go, and without kinds where all rows are adds."""
     kinds = kinds_of(rows)
@@ -289,7 +302,7 @@ def _finished(rows: pa.Table, spec: EngineSpec, reach: Reach) -> pa.Table:
         if not kept.all():
             rows, kinds = rows.filter(pa.array(kept)), kinds[kept]
         if reach is Reach.ALL or not spec.sequence:  # nothing is older, and nothing that comes later comes before it
-            kinds = np.where(kinds == SET, INSERT, kinds)
+            kinds = np.where((kinds == SET) & ~_unordered(rows, spec, reach), INSERT, kinds)
     if adding(kinds).all():
         return rows.drop_columns([name for name in (KIND, SETS) if name in rows.column_names])
     return rows.set_column(rows.column_names.index(KIND), KIND, pa.array(kinds))
