@@ -70,11 +70,13 @@ def a_graph(choose: random.Random, steps: int) -> Graph:
 def test_bases_are_the_best_common_ancestors(seed: int) -> None:
     choose = random.Random(seed)
     graph = a_graph(choose, choose.randint(1, 25))
+    known: dict = {}
     for _ in range(10):
         one, other = (Position(id, choose.randint(0, graph.heads[id])) for id in choose.choices(list(graph.heads), k=2))
         found = merge_bases(one, other, graph.branches.__getitem__, graph.merges)
         assert set(found) == graph.bases(one, other)
         assert len(found) == len(set(found))
+        assert merge_bases(one, other, graph.branches.__getitem__, graph.merges, known) == found
         highest = reached(one, graph.branches.__getitem__, graph.merges)
         every = graph.ancestors(one)
         assert highest == {id: max(at.version for at in every if at.branch_id == id) for id, _ in every}
@@ -86,6 +88,22 @@ def test_who_has_all_of_theirs_has_theirs_as_the_base() -> None:
     graph.commit(2)
     graph.commit(1, merged=Position(2, 1))
     assert merge_bases(Position(1, 1), Position(2, 1), graph.branches.__getitem__, graph.merges) == (Position(2, 1),)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_was_reached_before_is_reached_while_the_graph_grows(seed: int) -> None:
+    choose = random.Random(seed)
+    graph, known = Graph(), {}
+    for _ in range(30):
+        branch_id = choose.choice(list(graph.heads))
+        if choose.random() < 0.3:
+            graph.fork(Position(branch_id, choose.randint(0, graph.heads[branch_id])))
+        graph.commit(branch_id)
+        one, other = (Position(id, choose.randint(0, graph.heads[id])) for id in choose.choices(list(graph.heads), k=2))
+        found = merge_bases(one, other, graph.branches.__getitem__, graph.merges, known)
+        assert set(found) == graph.bases(one, other)
+        if other.branch_id != branch_id:
+            graph.commit(branch_id, other)
 
 
 @pytest.mark.parametrize("branches", [10, 200])
@@ -111,3 +129,8 @@ def test_branches_that_were_merged_long_ago_are_walked_once(branches: int) -> No
     bases = merge_bases(ours, theirs, graph.branches.__getitem__, merges)
     assert bases == (Position(1, graph.heads[1] - 1),)
     assert asked <= 6 * (branches + 2)
+    known: dict = {}
+    merge_bases(Position(1, ours.version - 1), Position(1, ours.version - 2), graph.branches.__getitem__, merges, known)
+    asked = 0
+    assert merge_bases(ours, theirs, graph.branches.__getitem__, merges, known) == bases
+    assert asked <= 12, "what is known is not walked again"

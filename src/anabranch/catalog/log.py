@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -169,6 +169,11 @@ class Log(Branches):
     def merges(self) -> Merges:
         """The merges of all branches that positions which exist by now reach."""
         return Merges(self._db.rows, self.origin, self._memory.merges, self._memory.made)
+
+    @property
+    def reaches(self) -> MutableMapping[int, tuple[int, Mapping[int, int]]]:
+        """For whoever walks merges: what versions reach, as far as this process has asked."""
+        return self._memory.reaches
 
     def commit_by_id(self, id: str) -> Commit:
         """A commit by its id, or by the beginning of it."""

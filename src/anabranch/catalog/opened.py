@@ -8,6 +8,7 @@ connections and memory of its own.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from anabranch.catalog.bitmaps import Blobs
@@ -56,6 +57,7 @@ class Memory:
         self.states = StateCache()
         self.records: Bounded[tuple[Position, str], Any] = Bounded(10_000)
         self.merges: Bounded[int, Merged] = Bounded(10_000)
+        self.reaches: Bounded[int, tuple[int, Mapping[int, int]]] = Bounded(256)
         self.made: Bounded[tuple[int, int], Made] = Bounded(256)
         self.rewrites: dict[tuple[str, str], Rewrite] = {}
         self.rewrites_at: Bounded[tuple[str, Position], tuple[float, tuple[Rewrite, ...]]] = Bounded(1_024)

@@ -194,7 +194,7 @@ def _name(session: Session) -> str:
 def _points(session: Session, ours: Position, theirs: Position) -> Positions | None:
     """None: ours has everything of theirs already."""
     catalog = session.catalog
-    bases = merge_bases(ours, theirs, catalog.origin, catalog.merges())
+    bases = merge_bases(ours, theirs, catalog.origin, catalog.merges(), catalog.reaches)
     if bases == (canonical(theirs, catalog.origin),):
         return None
     return Positions(bases, ours, theirs)
