@@ -1,6 +1,13 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "a column that came and went on a branch, which theirs has merged whole and ours half, is dropped": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0); CREATE BRANCH dev FROM main; CREATE "
+        "BRANCH exp FROM dev; ALTER TABLE d.t ADD COLUMN c INT; USE BRANCH dev; INSERT INTO d.t (k, a) VALUES (4, 1); "
+        "USE BRANCH main; MERGE BRANCH dev; USE BRANCH dev; MERGE BRANCH main; USE BRANCH exp; INSERT INTO d.t (k, a) "
+        "VALUES (2, 1); USE BRANCH main; ALTER TABLE d.t DROP COLUMN c; USE BRANCH exp; MERGE BRANCH main; USE BRANCH "
+        "dev; MERGE BRANCH exp"
+    ),
     "CHERRY PICK of an UPDATE of a row that ours had updated, and that a merge has deleted with it": (
         "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
         "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; UPDATE d.t SET p = 0 WHERE k = 2; USE BRANCH a; "

@@ -80,9 +80,13 @@ class History:
 
     @once
     def _apart(self, side: Position) -> list[Changes]:
-        """What a side and the bases each did that the other has not."""
+        """What a side and the bases each did that the other has not; and what came after a base on its branch, where the
+        side has merged that: of what only came and went there, no commit of the side's own tells."""
         of_bases = [self._since(base, self._had_by(side, base)) for base in self.at.bases]
-        return [self.changes(side), *of_bases]
+        others = [base for base in self.at.bases if self._shared_with(side, base) < base.version]
+        merged = [(Position(base.branch_id, self._merged(side, base.branch_id)), base.version) for base in others]
+        later = [self._since(at, version) for at, version in merged if at.version > version]
+        return [self.changes(side), *of_bases, *later]
 
     def batches(self, table_ids: Sequence[str]) -> Iterator[Batch]:
         """The tables in their order, with what can be read of them."""
@@ -102,14 +106,18 @@ class History:
         shared = self._shared_with(other, one)
         if len(self.at.bases) > 1 or shared >= min(one.version, other.version):
             return shared
+        return max(shared, min(other.version, self._merged(one, other.branch_id)))
+
+    def _merged(self, one: Position, branch_id: int) -> int:
+        """The last version of a branch that the history of `one` has merged."""
         merges = self.catalog.merges()
         direct = [
             merged.version
             for segment in self.catalog.lineage(one)
             for version, merged in merges(segment.branch_id, segment.upto)
-            if segment.after < version <= segment.upto and merged.branch_id == other.branch_id
+            if segment.after < version <= segment.upto and merged.branch_id == branch_id
         ]
-        return max([shared, *(min(other.version, version) for version in direct)])
+        return max(direct, default=-1)
 
     def _since(self, head: Position, after: int) -> dict[str, list[tuple[Commit, Change]]]:
         found: dict[str, list[tuple[Commit, Change]]] = {}
