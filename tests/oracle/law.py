@@ -488,8 +488,8 @@ class TableMerge:
         return self.ours.gone | taken
 
     def newly_overwrote(self) -> set[Scope]:
-        """Theirs' overwrites that neither ours nor a base has."""
-        return {scope for scope in self.overwrote(self.theirs) if scope.of not in self.known_overwrites}
+        """Theirs' overwrites that neither ours nor a base has; going back is none."""
+        return set() if self.how.backwards else {scope for scope in self.overwrote(self.theirs) if scope.of not in self.known_overwrites}
 
     def with_alike(self, base: tuple[keyed.Flush, ...]) -> tuple[keyed.Flush, ...]:
         """What both got since, and one took away again, counts as if it had been there before; going back asks only

@@ -890,6 +890,11 @@ KEYED = (
     "TBLPROPERTIES ('merge-engine' = 'partial-update', 'partial-update.remove-record-on-delete' = 'true')"
 )
 SHRUNK_KEYED = {
+    "REVERT of another branch's RESTORE over a dropped partition compares keys: it is no overwrite": (
+        "INSERT INTO d.t (k, a, p) VALUES (1, 1, 0); CREATE BRANCH dev FROM main; USE BRANCH dev; ALTER TABLE d.t DROP "
+        "PARTITION (p = 0); RESTORE TABLE d.t TO VERSION 3; USE BRANCH main; UPDATE d.t SET a = 7; REVERT dev@5; REVERT "
+        "dev@5 RESOLVE USING OURS; REVERT dev@5 RESOLVE USING THEIRS"
+    ),
     "CHERRY PICK of a flush that a merge took back": (
         "INSERT INTO d.t (k, p) VALUES (0, 0); CREATE BRANCH exp FROM main; RESTORE TABLE d.t TO VERSION 2; USE BRANCH "
         "exp; MERGE BRANCH main; CHERRY PICK exp@3"
