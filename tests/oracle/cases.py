@@ -20,6 +20,8 @@ BASE = """
     ALTER DATABASE free SET DBPROPERTIES ('y' = 'base');
     CREATE BRANCH dev FROM main;
 """
+# The same rows, each in a file of its own, so that a compaction has something to do.
+SCATTERED = BASE.replace("), (", "); INSERT INTO d.t (k, a, p) VALUES (")
 OLD = "1 10 0 | 2 20 0 | 3 30 1 | 4 40 1"  # the rows of d.t at the fork, as k a p
 
 
@@ -32,6 +34,8 @@ class Case:
     properties: tuple[tuple[str, str], ...] = ()  # of tables and databases
     databases: str | None = None
     version: int | None = None  # of the branch in the end: "up to date" makes none
+    base: str = BASE  # what the script begins with
+    parts: tuple[tuple[str, int], ...] = ()  # of tables of that branch: how many files are read
 
     def __str__(self) -> str:
         return self.name
@@ -52,11 +56,13 @@ def case(
     properties: dict[str, str] | None = None,
     databases: str | None = None,
     up_to_date: bool = False,
+    base: str = BASE,
+    parts: dict[str, int] | None = None,
 ) -> None:
-    """Adds a case: BASE, what theirs (dev) did, what ours (main) did, and the merge of dev into main."""
+    """Adds a case: the base, what theirs (dev) did, what ours (main) did, and the merge of dev into main."""
     how = f" WITH (detect = '{detect}')" if detect else ""
-    script = f"{BASE}; USE BRANCH dev; {theirs}; USE BRANCH main; {ours}"
-    version = len([part for part in f"{BASE};{ours}".split(";") if part.strip()]) - 1 if up_to_date else None
+    script = f"{base}; USE BRANCH dev; {theirs}; USE BRANCH main; {ours}"
+    version = len([part for part in f"{base};{ours}".split(";") if part.strip()]) - 1 if up_to_date else None
     found = Case(
         name if detect is None else f"{name} [{detect}]",
         f"{script}; {merge}{how}",
@@ -65,6 +71,8 @@ def case(
         tuple((properties or {}).items()),
         databases,
         version,
+        base,
+        tuple((parts or {}).items()),
     )
     assert found.name not in {other.name for other in CASES}, found.name
     CASES.append(found)
@@ -137,6 +145,9 @@ def append_cell(theirs: str, ours: str, cell: str) -> None:
         rule = {("delete", "insert"): "delete/insert", ("update", "insert"): "update/insert"}
         conflict = rule.get((theirs, ours), "drop")
     dropped = theirs == "drop" or ours == "drop"
+    # A rewritten file for each partition, whoever rewrote them and whoever reads; new rows and versions beside them.
+    rewritten = "compaction" in (theirs, ours)
+    files = 3 if {"insert", "update"} & {theirs, ours} else 2
     properties = f"x={'theirs' if theirs == 'properties' else 'base'} y={'ours' if ours == 'properties' else 'base'}"
     case(
         f"append: {theirs} x {ours} = {cell}",
@@ -145,6 +156,8 @@ def append_cell(theirs: str, ours: str, cell: str) -> None:
         conflict=conflict,
         tables=None if conflict else {name: None if dropped else f"{' '.join(labels)} | {' | '.join(rows)}"},
         properties=None if conflict or dropped else {name: properties},
+        base=SCATTERED if rewritten else BASE,
+        parts={name: files} if rewritten and not dropped else None,
     )
 
 
@@ -385,12 +398,21 @@ case("A1: the same row", theirs=update(1, "a = 11"), ours=delete(1), detect="row
 case("A1: the same row", theirs=update(1, "a = 11"), ours=delete(1), detect="cell", conflict="update/delete")
 case("A1: the same file", theirs=update(1, "a = 11"), ours=delete(2), detect="file", conflict="A1")
 case("A1: the same file", theirs=update(1, "a = 11"), ours=delete(2), detect="row", tables=left("1 11 0 0", _3, _4))
-case("A1: the same file after a rewrite", theirs=update(1, "a = 11"), ours=f"OPTIMIZE d.t; {delete(2)}", conflict="A1")
+THREE_FILES = BASE.replace("CREATE BRANCH", "INSERT INTO d.t (k, a, p) VALUES (5, 50, 0); CREATE BRANCH")  # two in p = 0
 case(
-    "A1: another file after a rewrite",
+    "A1: the same file after a rewrite",
     theirs=update(1, "a = 11"),
-    ours=f"OPTIMIZE d.t; {delete(3)}",
-    tables=left("1 11 0 0", _2, _4),
+    ours=f"OPTIMIZE d.t; {delete(2)}",
+    conflict="A1",
+    base=THREE_FILES,
+)
+case(
+    "A1: another file, which a rewrite made the same one",
+    theirs=update(1, "a = 11"),
+    ours=f"OPTIMIZE d.t; {delete(5)}",
+    tables=left("1 11 0 0", _2, _3, _4),
+    base=THREE_FILES,
+    parts={"d.t": 3},
 )
 case(
     "A1: a row born after the base never counts",
