@@ -300,10 +300,20 @@ def test_conflicts_are_resolved_row_by_row_from_what_they_show(at_odds: Cli, tmp
     file.write_text(json.dumps({"d.t": rows[:1]}))
     ran = at_odds("merge", "dev", "--resolutions", str(file))
     assert (ran.code, "1 conflict." in ran.err) == (3, True)
+    assert f"anabranch merge dev --resolutions {file} --resolve ours" in ran.err  # what is settled stays so
+    assert "FILE" not in ran.err
     file.write_text(json.dumps({"d.t": rows}))
     assert at_odds("merge", "dev", "--resolutions", str(file)).code == 0
     with anabranch.connect(folder, create=False) as lake:
         assert lake.table("d.t").to_arrow().sort_by("id").to_pylist() == [{"id": 2, "v": "mine"}, {"id": 3, "v": "c"}]
+
+
+def test_what_is_settled_already_is_typed_again(at_odds: Cli) -> None:
+    sql(at_odds, "CREATE TABLE d.u (id INT)", "CREATE TABLE d.u@dev (id INT)")
+    ran = at_odds("merge", "dev", "--detect", "row", "--resolve-table", "d.t=ours")
+    assert ran.err.splitlines()[-1] == "  anabranch merge dev --resolve-table d.t=ours --detect row"
+    ran = at_odds("merge", "dev", "--resolve-table", "d.t=ours", "--resolve-table", "d.t=theirs")
+    assert (ran.code, "'d.t' can take one side, not both" in ran.err) == (2, True)
 
 
 def test_values_that_json_has_no_word_for(cli: Cli, tmp_path, folder) -> None:

@@ -124,10 +124,12 @@ def next_steps(
     detect: str | None = None,
     settling: Sequence[str] = ("ours", "theirs"),
     way_out: str = "",
+    given: Sequence[str] = (),
 ) -> list[str]:
     """`typed`: how a command begins. `detect`: what was compared, if it was said; `passing`: another one under which
-    nothing would conflict. `settling`: the sides that can be taken; where there is none, `way_out` says what to do."""
-    plain = f"  {typed} {verb} {quote(theirs)}"
+    nothing would conflict. `settling`: the sides that can be taken; where there is none, `way_out` says what to do.
+    `given`: options that settled some conflicts, and must stay."""
+    plain = "  " + " ".join([typed, verb, quote(theirs), *map(quote, given)])
     again = f"{plain} --detect {detect}" if detect else plain
     if any(conflict.rule == _NAMES for conflict in conflicts):
         return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
@@ -151,7 +153,8 @@ def next_steps(
     if verb == "merge" and len(tables) > 1:
         each = " ".join(f"--resolve-table {quote(table)}=theirs" for table in tables[:2])
         steps.append([f"{again} {each}", "table by table"])
-    if verb == "merge" and any(isinstance(conflict.row, int) for conflict in conflicts):
+    by_row = verb == "merge" and "--resolutions" not in given
+    if by_row and any(isinstance(conflict.row, int) for conflict in conflicts):
         steps.append([f"{again} --resolutions FILE", "row by row (see merge --help)"])
     if verb == "merge" and tables:
         steps.append([f"  {typed} diff {quote(into)} {quote(theirs)} --table {quote(tables[0])}", "look at the rows"])

@@ -30,13 +30,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(settings: Settings, args: argparse.Namespace) -> int:
-    tables = dict(_one(text) for text in args.resolve_table)
+    tables: dict[str, str] = {}
+    for table, side in map(_one, args.resolve_table):
+        if tables.setdefault(table, side) != side:
+            raise Usage(f"'{table}' can take one side, not both: say --resolve-table {table}=… once.")
+    given = [word for text in args.resolve_table for word in ("--resolve-table", text)]
+    given += ["--resolutions", args.resolutions] if args.resolutions else []
     with settings.open() as lake:
         on = lake if args.into is None else lake.on(args.into)
         into = on.branch
         rows = resolutions.read(args.resolutions, on, args.theirs) if args.resolutions else None
         merge = partial(lake.merge, args.theirs, args.into, resolve_tables=tables, resolutions=rows)
-        return merging.Meeting("merge", args.theirs, into, merge).attempt(settings, args)
+        return merging.Meeting("merge", args.theirs, into, merge, given).attempt(settings, args)
 
 
 def _one(text: str) -> tuple[str, str]:

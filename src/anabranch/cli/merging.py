@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,8 @@ class Meeting:
     theirs: str
     into: str
     run: Run
+    given: Sequence[str] = ()
+    """The options that settle some of the conflicts, to be typed again with those that settle the others."""
 
     def attempt(self, settings: Settings, args: argparse.Namespace) -> int:
         """Merges, prints what came of it, and gives the exit code."""
@@ -103,13 +105,13 @@ class Meeting:
         return MergeConflict("", report.conflicts, passing, settling, advice)
 
     def _told(self, conflict: MergeConflict, settings: Settings, args: argparse.Namespace) -> list[str]:
-        return [*conflict_lines(conflict.conflicts, args.limit), "", *self._next(settings, conflict, args.detect)]
+        return [*conflict_lines(conflict.conflicts, args.limit), "", *self._next(settings, conflict, args)]
 
-    def _next(self, settings: Settings, conflict: MergeConflict, detect: str | None) -> list[str]:
-        typed = settings.typed(self.into)
+    def _next(self, settings: Settings, conflict: MergeConflict, args: argparse.Namespace) -> list[str]:
         found = conflict.conflicts, conflict.passing
         way_out = conflict.settling, conflict.way_out
-        return next_steps(typed, self.verb, self.theirs, *found, self.into, detect, *way_out)
+        asked = settings.typed(self.into), self.verb, self.theirs
+        return next_steps(*asked, *found, self.into, args.detect, *way_out, given=self.given)
 
     def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
         changes = [] if report.up_to_date else [row.asDict() for row in report.result()]
