@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import anabranch
+from anabranch.errors import MergeConflict
 from anabranch.options import Limits
 
 pytestmark = pytest.mark.spark
@@ -32,6 +33,54 @@ def test_parts_and_rows_are_chosen_as_spark_reads_the_literal(berlin, tmp_path):
     assert [row.id for row in lake.sql(f"SELECT id FROM d.t WHERE {WHERE}").collect()] == [2]
     assert table.delete(WHERE) == 1
     assert table.to_arrow().column("id").to_pylist() == [1]
+
+
+TEXTS = {  # each is about midnight in Berlin, and a condition on rows; Arrow evaluates the first ones alone
+    "a literal": "at = TIMESTAMP '2026-06-01 00:00:00'",
+    "a text": "at = '2026-06-01 00:00:00'",
+    "the day of a time": "CAST(at AS DATE) = day",
+    "only Spark knows it": "date_format(at, 'HH') = '00'",
+    "no column of times": "from_unixtime(1780264800 + id - id, 'HH') = '00'",
+}
+
+
+@pytest.mark.parametrize("where", TEXTS.values(), ids=TEXTS)
+def test_statements_run_again_in_the_zone_that_they_ran_in_or_not_at_all(berlin, conf, tmp_path, where):
+    lake = anabranch.connect(tmp_path / "lake", spark=berlin, durability="process")
+    lake.create_database("d")
+    lake.create_table("d.t", "id INT, at TIMESTAMP, day DATE")
+    midnight = "TIMESTAMP '2026-06-01 00:00:00', DATE '2026-06-01'"
+    lake.sql(f"INSERT INTO d.t VALUES (1, {midnight})")
+    lake.sql("CREATE BRANCH dev")
+    assert lake.sql(f"DELETE FROM d.t@dev WHERE {where}").first().rows_deleted == 1
+    lake.sql(f"INSERT INTO d.t VALUES (2, {midnight}), (3, TIMESTAMP '2026-06-01 03:00:00', DATE '2026-06-02')")
+    matched = [2] if "unixtime" not in where else [2, 3]
+    assert [one.ours["id"] for one in lake.conflicts("dev", detect="row")] == matched
+    conf("spark.sql.session.timeZone", "UTC")
+    assert [one.ours["id"] for one in lake.conflicts("dev", detect="row")] == [2, 3]  # it cannot be known here
+    with pytest.raises(MergeConflict, match="ran in Europe/Berlin, but this session is in UTC"):
+        lake.merge("dev", detect="row", resolve="theirs")
+    conf("spark.sql.session.timeZone", "Europe/Berlin")
+    lake.merge("dev", detect="row", resolve="theirs")
+    left = lake.table("d.t").to_arrow(columns=["id"]).column("id").to_pylist()
+    assert left == [id for id in (2, 3) if id not in matched]
+
+
+def test_what_ran_in_utc_is_known_in_every_zone(spark, conf, tmp_path):
+    conf("spark.sql.session.timeZone", "UTC")
+    lake = anabranch.connect(tmp_path / "lake", spark=spark, durability="process")
+    lake.create_database("d")
+    lake.create_table("d.t", "id INT, at TIMESTAMP")
+    lake.sql("INSERT INTO d.t VALUES (1, TIMESTAMP '2026-06-01 00:00:00')")
+    lake.sql("CREATE BRANCH dev")
+    lake.sql("UPDATE d.t@dev SET at = TIMESTAMP '2026-07-01 00:00:00' WHERE at = '2026-06-01 00:00:00'")
+    lake.sql("INSERT INTO d.t VALUES (2, TIMESTAMP '2026-06-01 00:00:00'), (3, TIMESTAMP '2026-05-31 22:00:00')")
+    conf("spark.sql.session.timeZone", "Europe/Berlin")
+    assert [one.ours["id"] for one in lake.conflicts("dev", detect="row")] == [2]
+    lake.merge("dev", detect="row", resolve="theirs")
+    found = {row["id"]: row["at"].isoformat() for row in lake.table("d.t").to_arrow().to_pylist()}
+    assert (found[1], found[2]) == ("2026-07-01T00:00:00+00:00",) * 2
+    assert found[3] == "2026-05-31T22:00:00+00:00"
 
 
 def test_merges_hold_conditions_against_inserts_as_spark_reads_them(berlin, tmp_path):

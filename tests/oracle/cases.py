@@ -398,7 +398,8 @@ case("A1: the same row", theirs=update(1, "a = 11"), ours=delete(1), detect="row
 case("A1: the same row", theirs=update(1, "a = 11"), ours=delete(1), detect="cell", conflict="update/delete")
 case("A1: the same file", theirs=update(1, "a = 11"), ours=delete(2), detect="file", conflict="A1")
 case("A1: the same file", theirs=update(1, "a = 11"), ours=delete(2), detect="row", tables=left("1 11 0 0", _3, _4))
-THREE_FILES = BASE.replace("CREATE BRANCH", "INSERT INTO d.t (k, a, p) VALUES (5, 50, 0); CREATE BRANCH")  # two in p = 0
+# Another file in partition 0.
+THREE_FILES = BASE.replace("CREATE BRANCH", "INSERT INTO d.t (k, a, p) VALUES (5, 50, 0); CREATE BRANCH")
 case(
     "A1: the same file after a rewrite",
     theirs=update(1, "a = 11"),

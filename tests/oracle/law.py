@@ -489,7 +489,8 @@ class TableMerge:
 
     def newly_overwrote(self) -> set[Scope]:
         """Theirs' overwrites that neither ours nor a base has; going back is none."""
-        return set() if self.how.backwards else {scope for scope in self.overwrote(self.theirs) if scope.of not in self.known_overwrites}
+        scopes = set() if self.how.backwards else self.overwrote(self.theirs)
+        return {scope for scope in scopes if scope.of not in self.known_overwrites}
 
     def with_alike(self, base: tuple[keyed.Flush, ...]) -> tuple[keyed.Flush, ...]:
         """What both got since, and one took away again, counts as if it had been there before; going back asks only

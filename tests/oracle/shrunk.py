@@ -1,6 +1,12 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "a column comes back to a row that only ours has, as the base has it": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 1); ALTER TABLE d.t ADD COLUMN c INT "
+        "DEFAULT 7; CREATE BRANCH dev FROM main; USE BRANCH dev; INSERT INTO d.t (k, a, c) VALUES (5, 5, 55); ALTER "
+        "TABLE d.t DROP COLUMN c; USE BRANCH main; INSERT INTO d.t (k, a, c) VALUES (2, 2, 22); MERGE BRANCH dev; "
+        "UPDATE d.t SET a = 6 WHERE k = 5; REVERT main@6; REVERT main@6 RESOLVE USING OURS"
+    ),
     "a column that came and went on a branch, which theirs has merged whole and ours half, is dropped": (
         "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0); CREATE BRANCH dev FROM main; CREATE "
         "BRANCH exp FROM dev; ALTER TABLE d.t ADD COLUMN c INT; USE BRANCH dev; INSERT INTO d.t (k, a) VALUES (4, 1); "
@@ -892,8 +898,8 @@ KEYED = (
 SHRUNK_KEYED = {
     "REVERT of another branch's RESTORE over a dropped partition compares keys: it is no overwrite": (
         "INSERT INTO d.t (k, a, p) VALUES (1, 1, 0); CREATE BRANCH dev FROM main; USE BRANCH dev; ALTER TABLE d.t DROP "
-        "PARTITION (p = 0); RESTORE TABLE d.t TO VERSION 3; USE BRANCH main; UPDATE d.t SET a = 7; REVERT dev@5; REVERT "
-        "dev@5 RESOLVE USING OURS; REVERT dev@5 RESOLVE USING THEIRS"
+        "PARTITION (p = 0); RESTORE TABLE d.t TO VERSION 3; USE BRANCH main; UPDATE d.t SET a = 7; REVERT dev@5; "
+        "REVERT dev@5 RESOLVE USING OURS; REVERT dev@5 RESOLVE USING THEIRS"
     ),
     "CHERRY PICK of a flush that a merge took back": (
         "INSERT INTO d.t (k, p) VALUES (0, 0); CREATE BRANCH exp FROM main; RESTORE TABLE d.t TO VERSION 2; USE BRANCH "

@@ -229,6 +229,38 @@ def test_conflicts_show_what_theirs_would_write(lake, case):
     assert left == ([] if isinstance(expected, str) else [tuple(expected.values())])
 
 
+def test_a_statement_is_told_by_the_columns_as_they_are_called_now(lake):
+    forked(
+        lake, "id INT, a INT", "(1, 5)", "ALTER TABLE d.t@dev RENAME COLUMN a TO b", "DELETE FROM d.t@dev WHERE b = 5"
+    )
+    told(lake, "INSERT INTO d.t VALUES (5, 5)")
+    assert [one.theirs for one in lake.conflicts("dev", detect="row")] == ["deleted where `b` = 5"]
+
+
+def test_what_a_statement_of_the_moment_would_leave_today_is_not_shown_as_changed(lake):
+    forked(lake, "id INT, a INT", "(1, 5)", "DELETE FROM d.t@dev WHERE a = 5 AND current_date() > DATE '2020-01-01'")
+    told(lake, "INSERT INTO d.t VALUES (5, 6)")
+    (shown,) = lake.conflicts("dev", detect="row")
+    assert shown.rule == "delete/insert"
+    assert shown.theirs.startswith("deleted where ")
+
+
+def test_inserts_are_counted_by_rows_that_are_there(lake):
+    forked(lake, "id INT, a INT", "(1, 5), (2, 6)", "UPDATE d.t@dev SET a = 0 WHERE id = 1")
+    told(lake, "INSERT INTO d.t VALUES (5, 5), (6, 6), (7, 7)", "DELETE FROM d.t WHERE id = 6")
+    told(lake, "UPDATE d.t SET a = 8 WHERE id = 7")
+    assert [one.ours for one in lake.conflicts("dev")] == ["2 rows inserted"]
+
+
+@pytest.mark.parametrize("detect", ["file", "row"])
+def test_only_ours_is_offered_where_theirs_cannot_be_run_on_new_rows(lake, detect):
+    forked(lake, "id INT, a INT", "(1, 5)", "DELETE FROM d.t@dev WHERE a = (SELECT max(a) FROM d.t)")
+    told(lake, "INSERT INTO d.t VALUES (5, 6)")
+    error = refused(lake, detect=detect)
+    assert error.settling == ("ours",)
+    assert "Only RESOLVE USING OURS settles this" in str(error)
+
+
 def test_a_merge_into_that_cannot_run_on_new_rows_is_not_offered_for_them(lake):
     told(lake, "CREATE TABLE d.t (k INT, a INT)", "INSERT INTO d.t VALUES (1, 1)", "CREATE BRANCH dev")
     told(

@@ -175,7 +175,8 @@ def merge_rows(
         for cause in ("delete", "update")
         if any(in_base.get(cause, {}).values()) and cell(APPEND_TABLES, cause, "insert") == "X"
     )
-    new = sum(part.rows for part in ours.inserted(origins) if part.slot not in theirs.head.parts) if meets else 0
+    inserted = ours.inserted(origins) if meets else {}
+    new = sum(len(rows) for slot, rows in inserted.items() if slot not in theirs.head.parts)
     new += len(risen()) if meets else 0
     conflicts = []
     if detect == "file":

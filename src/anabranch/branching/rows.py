@@ -100,19 +100,21 @@ class Side:
         """Whether updated versions of rows that were first in a slot are there."""
         return bool((versions(self, origins).origin >> POSITION_BITS == slot).any())
 
-    def inserted(self, origins: Origins) -> list[Part]:
-        """Parts with rows that are new since the base; updated versions of such rows are still new rows. Among the new
-        versions that a MERGE INTO wrote, new rows are told by their origins."""
-        found = []
+    def inserted(self, origins: Origins) -> dict[int, BitMap]:
+        """Rows that are new since the base, where they stood first: updated versions of such rows are still new rows.
+        Among the new versions that a MERGE INTO wrote, new rows are told by their origins."""
+        found = {}
         for slot, cause in self.placed.items():
-            part = self.head.parts[slot]
+            if cause not in ("insert", "update"):
+                continue
             updated = self.causes.get(slot, {}).get("update", BitMap())
-            if cause == "insert":
-                there = self.head.dead_in(part) < part.rows or (bool(updated) and self._shows_versions(slot, origins))
-            else:
-                there = cause == "update" and bool(born(part, origins) & (visible(self.head, slot) | updated))
-            if there:
-                found.append(part)
+            if cause == "insert" and updated and not self._shows_versions(slot, origins):
+                updated = BitMap()
+            rows = visible(self.head, slot) | updated
+            if cause == "update":
+                rows &= born(self.head.parts[slot], origins)
+            if rows:
+                found[slot] = rows
         return found
 
 

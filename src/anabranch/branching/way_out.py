@@ -14,7 +14,7 @@ _WITHOUT = (
     "What this branch lacks comes with the commit that made it: pick that one first. RESOLVE USING THEIRS takes it as "
     "this commit left it, OURS leaves it out."
 )
-_MEETING = ("insert", "delete/insert", "update/insert")
+MEETING = ("insert", "delete/insert", "update/insert")
 """Rules of statements of theirs that meet rows which ours inserted."""
 _NOT_NULL = ("A6.2", "A6.3")
 _WITHOUT_BACK = "What this branch lacks need not be undone here: RESOLVE USING OURS leaves it out."
@@ -36,7 +36,7 @@ def way_out(
         return f"Only RESOLVE USING {only} settles this{why}" if tried is None else f"{failed}: USING {only} would."
     if settling and all(conflict.rule in _NOT_NULL for conflict in conflicts):
         return _of_not_null(conflicts)
-    if settling and all(conflict.rule in _MEETING for conflict in conflicts):
+    if settling and all(conflict.rule in MEETING for conflict in conflicts):
         return "RESOLVE USING OURS spares the rows that were inserted here; THEIRS runs its statements on them, too."
     if settling:
         return "RESOLVE USING OURS or THEIRS takes one side where both changed the same."

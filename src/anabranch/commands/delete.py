@@ -9,6 +9,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.commands.zones import zone_told
 from anabranch.errors import NeedsSpark
 from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.predicate import Predicate
@@ -69,7 +70,8 @@ def _kill(session: Session, table: OpenTable, dead: Mapping[int, BitMap], where:
     rows = sum(map(len, dead.values()))
     if rows:
         predicate = where.physical(table.schema) if where else None
-        change = table_change(table, "delete", rows=rows, predicate=predicate)
+        zone = zone_told(session, table.schema, [predicate])
+        change = table_change(table, "delete", rows=rows, predicate=predicate, zone=zone)
         delta = TableDelta(table.id, killed=dead, cause="delete")
         session.commit(table.position, "DELETE", f"{table.name}: {counted(rows, 'row')}", [change], deltas=(delta,))
     return rows

@@ -126,27 +126,39 @@ class Inserts:
             rule = f"{statement.operation}/insert"
             for id in ids[:SHOWN].tolist():
                 if id not in theirs:
-                    self.made.conflicts.append(ConflictRecord(name, "row", rule, ours[id], _told(statement), row=id))
+                    words = ours[id], self._told(statement)
+                    self.made.conflicts.append(ConflictRecord(name, "row", rule, *words, row=id))
                 elif id not in told:
                     told.add(id)
                     ends = "update/insert" if isinstance(theirs[id], dict) else "delete/insert"
                     self.made.conflicts.append(ConflictRecord(name, "row", ends, ours[id], theirs[id], row=id))
             if len(ids) > SHOWN:
-                words = (f"{counted(len(ids) - SHOWN, 'more row')} inserted that it matches", _told(statement))
+                words = (f"{counted(len(ids) - SHOWN, 'more row')} inserted that it matches", self._told(statement))
                 self.made.conflicts.append(ConflictRecord(name, "rows", rule, *words))
 
     def _left_by_theirs(self, statements: Sequence[Spoken], ids: np.ndarray) -> dict[int, Any]:
         """What THEIRS would make of each row: its values, or the words of the statement that deletes it; nothing, if
-        the statements cannot be run on these rows."""
+        the statements cannot be run on these rows, or would not change it today."""
         try:
             done = self._replayed(ids, statements)
-            left = self._as_theirs(done.rows).to_pylist()
+            left = self._as_theirs(done.rows.filter(pa.array(done.changed))).to_pylist()
         except (DataError, ExpressionError):
             return {}
-        deleted = {
-            id: _told(statements[by].change) for id, by in zip(ids.tolist(), done.gone.tolist(), strict=True) if by >= 0
-        }
-        return deleted | dict(zip(ids[done.left].tolist(), left, strict=True))
+        by = zip(ids.tolist(), done.gone.tolist(), strict=True)
+        deleted = {id: self._told(statements[place].change) for id, place in by if place >= 0}
+        return deleted | dict(zip(ids[done.left[done.changed]].tolist(), left, strict=True))
+
+    def _told(self, statement: Change) -> str:
+        """In the words of the merged table: statements name columns physically."""
+        assert self.made.schema is not None
+        past = f"{statement.operation}d"
+        predicate = statement.detail.get("predicate")
+        if predicate is None:
+            return f"{past} every row"
+        if is_opaque(predicate):
+            return f"{past} by a MERGE INTO"
+        swapped = (replace(column, label=column.physical, physical=column.label) for column in self.made.schema.columns)
+        return f"{past} where {Predicate(predicate).physical(Schema(0, tuple(swapped)))}"
 
     def _replayed(self, ids: np.ndarray, statements: Sequence[Spoken]) -> Replayed:
         rows = self.merger.rows_of(self.physical, self.head, ids)
@@ -202,7 +214,7 @@ class Inserts:
         or would have told something else when the statement ran; and about none if it does not count, which is asked
         only where it matters, but before Spark is."""
         predicate = statement.change.detail.get("predicate")
-        on = OnRows(self.merger.session, statement.schema)
+        on = OnRows.of(self.merger.session, statement)
         if predicate is None or _decides_nothing(predicate):
             ids = self._all
         else:
@@ -216,7 +228,7 @@ class Inserts:
         merger, state = self.merger, self._state()
         view = TableView(merger.name, on.schema, state, merger.written(state.parts), merger.session.folder(merger.id))
         plan = ScanPlan(view, (), tuple(state.parts.values()), 0, Predicate(predicate))
-        with merger.session.times():
+        with on.then.times():
             on.compiled(predicate, condition=True)
             found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
         return self._new(np.concatenate([_NONE, *found]))
@@ -240,11 +252,3 @@ def _decides_nothing(predicate: str) -> bool:
         return True
     tree = expressions.parse_expression(predicate)
     return expressions.reads_more(tree) is not None or expressions.is_of_the_moment(tree)
-
-
-def _told(statement: Change) -> str:
-    past = f"{statement.operation}d"
-    predicate = statement.detail.get("predicate")
-    if predicate is None:
-        return f"{past} every row"
-    return f"{past} by a MERGE INTO" if is_opaque(predicate) else f"{past} where {predicate}"

@@ -22,7 +22,7 @@ from anabranch.branching.law import RULES
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
-from anabranch.branching.way_out import way_out
+from anabranch.branching.way_out import MEETING, way_out
 from anabranch.commands.absent import told_of_absent
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_ground import Ground
@@ -357,9 +357,8 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
 
 
 def _settling(session: Session, plan: MergePlan, wishes: Wishes) -> tuple[Choice, ...]:
-    """The sides for which RESOLVE would let the merge pass. Rows go to any side; what columns and engines ask for, and
-    statements that tell no values of a new row, are planned to be known. A widening that a REVERT would just leave is
-    not settled."""
+    """The sides for which RESOLVE would let the merge pass. Rows that both changed go to any side; all else is planned
+    to be known. A widening that a REVERT would just leave is not settled."""
     sides: tuple[Choice, ...] = ("ours", "theirs")
     if any(conflict.rule == "names" for conflict in plan.conflicts):
         return ()
@@ -373,9 +372,8 @@ def _settling(session: Session, plan: MergePlan, wishes: Wishes) -> tuple[Choice
 
 
 def _asks_more(conflict: ConflictRecord) -> bool:
-    """Whether it takes more than a side's row to settle it."""
-    untold = conflict.kind == "row" and conflict.rule == "update/insert" and isinstance(conflict.theirs, str)
-    return untold or conflict.kind in ("column", "properties")
+    """Whether it takes more than a side's row to settle it: a schema, a place, or a statement that can be run again."""
+    return conflict.kind not in ("row", "rows", "key") or conflict.rule in MEETING
 
 
 def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:

@@ -80,8 +80,8 @@ class History:
 
     @once
     def _apart(self, side: Position) -> list[Changes]:
-        """What a side and the bases each did that the other has not; and what came after a base on its branch, where the
-        side has merged that: of what only came and went there, no commit of the side's own tells."""
+        """What a side and the bases each did that the other has not; and what came after a base on its branch, where
+        the side has merged that: of what only came and went there, no commit of the side's own tells."""
         of_bases = [self._since(base, self._had_by(side, base)) for base in self.at.bases]
         others = [base for base in self.at.bases if self._shared_with(side, base) < base.version]
         merged = [(Position(base.branch_id, self._merged(side, base.branch_id)), base.version) for base in others]

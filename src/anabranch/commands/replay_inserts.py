@@ -17,6 +17,7 @@ from sqlglot import exp
 from anabranch import expressions
 from anabranch.commands.session import Session
 from anabranch.commands.spoken import Spoken
+from anabranch.commands.zones import ZONE, ZoneThen
 from anabranch.errors import DataError, ExpressionError, NeedsSpark, NotFound, SqlError
 from anabranch.execution.predicate import OPAQUE, Predicate, Scope
 from anabranch.execution.shape import assigned
@@ -46,19 +47,27 @@ class OnRows:
 
     session: Session
     schema: Schema
+    then: ZoneThen
+
+    @staticmethod
+    def of(session: Session, spoken: Spoken) -> OnRows:
+        """For the texts of a statement."""
+        return OnRows(session, spoken.schema, ZoneThen(session, spoken.change.detail.get(ZONE)))
 
     def compiled(self, text: str, *, condition: bool) -> expressions.Compiled:
-        """Raises NeedsSpark if only Spark can evaluate it, or does it otherwise; call it and this within `times`."""
+        """Raises NeedsSpark if only Spark can evaluate it, or does it otherwise; call it and this within
+        `then.times`."""
         found = Predicate(text).compiled(self.schema) if condition else Scope().compiled(text, self.schema)
-        if not self.session.decides(self.schema, found.columns):
+        if not self.then.decides(self.schema, found.columns):
             raise NeedsSpark(f"'{text}' in another time zone than UTC")
         return found
 
     def true_for(self, rows: pa.Table, text: str) -> np.ndarray:
         try:
-            with self.session.times():
+            with self.then.times():
                 found = self.compiled(text, condition=True)(rows)
         except NeedsSpark:
+            self.then.check_spark()
             return true_by_spark(self.session.shared.spark(), self._read_by([text], rows), text)
         return np.asarray(pc.fill_null(found, False).to_numpy(), dtype=bool)
 
@@ -66,13 +75,14 @@ class OnRows:
         """By physical names, as the columns hold them."""
         columns = [self.schema.column(name) for name in texts]
         try:
-            with self.session.times():
+            with self.then.times():
                 found = [self.compiled(text, condition=False)(rows) for text in texts.values()]
                 chunked = [one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in found]
                 pairs = zip(chunked, columns, strict=True)
                 values = [assigned(one, column, by_label=True) for one, column in pairs]
                 return dict(zip(texts, values, strict=True))
         except NeedsSpark:
+            self.then.check_spark()
             read = self._read_by(list(texts.values()), rows)
             values = values_by_spark(self.session.shared.spark(), read, list(texts.values()), columns)
             return dict(zip(texts, values, strict=True))
@@ -99,7 +109,7 @@ def replay_on(session: Session, rows: pa.Table, statements: Sequence[Spoken]) ->
             break
         statement = spoken.change
         try:
-            hit = _hits(OnRows(session, spoken.schema), spoken.seen(rows), statement.detail.get("predicate"))
+            hit = _hits(OnRows.of(session, spoken), spoken.seen(rows), statement.detail.get("predicate"))
             if statement.operation == "delete":
                 gone[left[hit]] = place
                 left, rows = left[~hit], rows.filter(pa.array(~hit))
@@ -132,7 +142,7 @@ def _updated(session: Session, rows: pa.Table, spoken: Spoken, hit: np.ndarray) 
     for text in texts.values():
         _refuse_more(text)
     about = rows.filter(pa.array(hit))
-    set_ = OnRows(session, spoken.schema).values_for(spoken.seen(about), texts)
+    set_ = OnRows.of(session, spoken).values_for(spoken.seen(about), texts)
     made = {name: spoken.as_merged(name, values, about.column(name)) for name, values in set_.items()}
     places = np.arange(len(hit))
     places[hit] = len(hit) + np.arange(hit.sum())

@@ -102,7 +102,7 @@ def bring_back(merger: TableMerger, made: TableMerge, replay: Replay) -> None:
 def _write_anew(
     merger: TableMerger, made: TableMerge, replay: Replay, missing: Missing, side: Side, opposite: Side
 ) -> None:
-    """Versions of `side`, with what it lacks as the opposite side shows it."""
+    """Versions of `side`, with what it lacks as the opposite side shows it, or else as it was at the base."""
     assert made.schema is not None
     base = merger.base_state
     written = merger.written(base.parts)
@@ -114,8 +114,8 @@ def _write_anew(
     now = versions(side, merger.origins).find(origins)
     there = versions(opposite, merger.origins).find(origins)
     unchanged = np.isin(ids, ids_of({slot: visible(opposite.head, slot) for slot in by_slot(ids)}))
-    there = np.where(unchanged, ids, there)
-    stays = (now >= 0) & (there >= 0) & (now != there) & _standing(now, replay, is_ours=side is merger.mine)
+    there = np.where(unchanged | (there < 0), ids, there)  # a row that it has not is as the base has it
+    stays = (now >= 0) & (now != there) & _standing(now, replay, is_ours=side is merger.mine)
     parts = merger.holding(side.head, now[stays])
     without = {id for id, schema in merger.written(parts).items() if missing.held(schema) != missing.paths}
     stays &= np.isin(now >> POSITION_BITS, [slot for slot, part in parts.items() if part.schema_id in without])

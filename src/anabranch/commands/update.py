@@ -14,6 +14,7 @@ from anabranch.branching.versions import changed_by
 from anabranch.commands.delete import FrameOf
 from anabranch.commands.insert import or_discard
 from anabranch.commands.session import OpenTable, Session, table_change
+from anabranch.commands.zones import zone_told
 from anabranch.errors import NeedsSpark
 from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.predicate import Predicate, Scope
@@ -145,7 +146,8 @@ def _commit(
     rows = sum(map(len, dead.values()))
     if rows:
         predicate = where.physical(table.schema) if where else None
-        change = table_change(table, "update", rows=rows, predicate=predicate, values=values)
+        zone = zone_told(session, table.schema, [predicate, *values.values()], values.keys())
+        change = table_change(table, "update", rows=rows, predicate=predicate, values=values, zone=zone)
         delta = TableDelta(table.id, tuple(parts), killed=dead, cause="update")
         message = f"{table.name}: {counted(rows, 'row')}"
         or_discard(

@@ -32,7 +32,8 @@ _SETTINGS = {
 }
 
 
-_UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "UCT", "Zulu", "+00:00"})
+UTC = "UTC"
+_UTC = frozenset({UTC, "Etc/UTC", "GMT", "Etc/GMT", "Z", "UCT", "Zulu", "+00:00"})
 
 
 class SparkHolder:
@@ -59,12 +60,16 @@ class SparkHolder:
         return self._spark
 
     @property
-    def reads_times_as_utc(self) -> bool:
-        """Whether a time without a zone means the same to Spark as it does here; a session that we start says UTC."""
+    def zone(self) -> str:
+        """Which a time without a zone is in; a session that we start says UTC, by whichever of its names."""
         spark = self._seen()
-        if spark is None:
-            return True
-        return (spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC") in _UTC
+        named = None if spark is None else spark.conf.get("spark.sql.session.timeZone", UTC)
+        return UTC if named is None or named in _UTC else named
+
+    @property
+    def reads_times_as_utc(self) -> bool:
+        """Whether a time without a zone means the same to Spark as it does here."""
+        return self.zone == UTC
 
     def __call__(self) -> SparkSession:
         if self._spark is None:

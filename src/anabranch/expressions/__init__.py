@@ -8,7 +8,7 @@ from anabranch.expressions.literals import literal_sql, shown
 from anabranch.expressions.parse import parse_expression
 from anabranch.expressions.pruning import Bound, ColumnStats, conjuncts, may_match, pushable, select_parts
 from anabranch.expressions.types import spark_name
-from anabranch.expressions.zones import zone_of
+from anabranch.expressions.zones import may_ask_zone, zone_of
 
 __all__ = [
     "NONDETERMINISTIC",
@@ -25,6 +25,7 @@ __all__ = [
     "is_deterministic",
     "is_of_the_moment",
     "literal_sql",
+    "may_ask_zone",
     "may_match",
     "parse_expression",
     "pushable",
