@@ -121,20 +121,19 @@ class Inserts:
         rows = self.merger.rows_of(self.made.schema, self.head, shown).to_pylist()
         ours = dict(zip(shown.tolist(), rows, strict=True))
         theirs = self._left_by_theirs(statements, shown)
-        told: set[int] = set()
+        told: set[tuple[int, str]] = set()
         for statement, ids in matched:
-            rule = f"{statement.operation}/insert"
+            rule, words = f"{statement.operation}/insert", self._told(statement)
             for id in ids[:SHOWN].tolist():
-                if id not in theirs:
-                    words = ours[id], self._told(statement)
-                    self.made.conflicts.append(ConflictRecord(name, "row", rule, *words, row=id))
-                elif id not in told:
-                    told.add(id)
-                    ends = "update/insert" if isinstance(theirs[id], dict) else "delete/insert"
-                    self.made.conflicts.append(ConflictRecord(name, "row", ends, ours[id], theirs[id], row=id))
+                its, ends = theirs.get(id, words), rule
+                if id in theirs:
+                    ends = "update/insert" if isinstance(its, dict) else "delete/insert"
+                if (id, str(its)) not in told:
+                    told.add((id, str(its)))
+                    self.made.conflicts.append(ConflictRecord(name, "row", ends, ours[id], its, row=id))
             if len(ids) > SHOWN:
-                words = (f"{counted(len(ids) - SHOWN, 'more row')} inserted that it matches", self._told(statement))
-                self.made.conflicts.append(ConflictRecord(name, "rows", rule, *words))
+                more = f"{counted(len(ids) - SHOWN, 'more row')} inserted that it matches"
+                self.made.conflicts.append(ConflictRecord(name, "rows", rule, more, words))
 
     def _left_by_theirs(self, statements: Sequence[Spoken], ids: np.ndarray) -> dict[int, Any]:
         """What THEIRS would make of each row: its values, or the words of the statement that deletes it; nothing, if

@@ -237,13 +237,16 @@ class TableSides:
 
     @cached_property
     def risen(self) -> np.ndarray:
-        """Rows that ours has brought back since the base, and theirs has not: new ones, like those that it inserted."""
+        """Rows that ours has brought back since the base, and theirs has in no version: new ones, like those that it
+        inserted."""
         ids = risen(self.mine, self.origins)
         if len(ids):
             ids = ids[~np.isin(ids, ids_of({slot: visible(self.other.head, slot) for slot in by_slot(ids)}))]
         if not len(ids):
             return ids
         its = origins_of(ids, self._all_parts(self.mine.head), self.origins)
+        alone = self.versions_of_theirs(its) < 0
+        ids, its = ids[alone], its[alone]
         deltas = self.catalog.deltas(self.at.ours, self.id, -1)
         overwrote = [part.slot for delta in deltas if delta.cause == "overwrite" for part in delta.placed]
         parts = {slot: part for base in self.at.bases for slot, part in self.state(base).parts.items()}
