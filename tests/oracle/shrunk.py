@@ -1,6 +1,12 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "cell: a column that both added, and theirs left at another default than ours', did not change": (
+        "CREATE TABLE d.t (k INT, p INT, a INT); INSERT INTO d.t (k, p, a) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); "
+        "CREATE BRANCH dev FROM main; UPDATE d.t SET a = 3; ALTER TABLE d.t ADD COLUMN c DOUBLE DEFAULT 1; USE BRANCH "
+        "dev; ALTER TABLE d.t ADD COLUMN c DOUBLE DEFAULT 2; UPDATE d.t SET p = 2 WHERE k = 1; UPDATE d.t SET c = 2 "
+        "WHERE k = 2; UPDATE d.t SET c = 1 WHERE k = 3; USE BRANCH main; MERGE BRANCH dev WITH (detect = 'cell')"
+    ),
     "a column comes back to a row that only ours has, as the base has it": (
         "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 1); ALTER TABLE d.t ADD COLUMN c INT "
         "DEFAULT 7; CREATE BRANCH dev FROM main; USE BRANCH dev; INSERT INTO d.t (k, a, c) VALUES (5, 5, 55); ALTER "

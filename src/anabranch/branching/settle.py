@@ -50,15 +50,19 @@ class Settled:
 @dataclass(frozen=True)
 class Bases:
     """The contest's rows as the bases have them. `lacking`: rows that one of them has not, so that all of such a row
-    counts as changed."""
+    counts as changed. `to_theirs`: the columns that they have otherwise in theirs' eyes, since it added them, too, and
+    with another default."""
 
     rows: tuple[pa.Table, ...]
     lacking: np.ndarray | None = None
+    to_theirs: tuple[pa.Table, ...] = ()
 
-    def unequal(self, name: str, column: pa.Array) -> np.ndarray:
+    def unequal(self, name: str, column: pa.Array, *, theirs: bool = False) -> np.ndarray:
         """Where a side's column differs from one of the bases'."""
-        found = unequal(_array(self.rows[0], name), column)
-        for rows in self.rows[1:]:
+        otherwise = theirs and any(name in rows.column_names for rows in self.to_theirs)
+        first, *others = self.to_theirs if otherwise else self.rows
+        found = unequal(_array(first, name), column)
+        for rows in others:
             found = found | unequal(_array(rows, name), column)
         return found if self.lacking is None else found | self.lacking
 
@@ -117,7 +121,7 @@ def settle(
     combined, cells = [], []
     for name in names:
         mine, other = _array(ours, name), _array(theirs, name)
-        moved_here, moved_there = bases.unequal(name, mine), bases.unequal(name, other)
+        moved_here, moved_there = bases.unequal(name, mine), bases.unequal(name, other, theirs=True)
         unlike = unequal(mine, other)
         changed_here |= moved_here
         changed_there |= moved_there

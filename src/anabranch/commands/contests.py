@@ -7,6 +7,7 @@ commit. After a criss-cross the rows that its bases disagree on are contests of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -138,12 +139,14 @@ class Contests:
         schema = without(schema, pairs)
         ours = merger.rows_of(schema, merger.mine.head, contest.ours)
         theirs = merger.rows_of(schema, merger.other.head, contest.theirs)
+        others = self._with_theirs_defaults(schema)
+        to_theirs = tuple(merger.rows_of(others, *before) for before in befores if others.columns)
         if bases:
             lacking = np.any([ids < 0 for _, ids in bases], axis=0)
-            known = Bases(tuple(merger.rows_of(schema, state, ids) for state, ids in bases), lacking)
+            known = Bases(tuple(merger.rows_of(schema, *before) for before in bases), lacking, to_theirs)
         else:
             versions = (*heads[0], ours), (*heads[1], theirs)
-            known = Bases((merger.rows_of(schema, merger.base_state, contest.base, versions),))
+            known = Bases((merger.rows_of(schema, *befores[0], versions),), to_theirs=to_theirs)
         ours = filled(merger, merger.mine.head, ours, contest.ours, known.rows[0], returning(merger, made))
         theirs = filled(merger, merger.other.head, theirs, contest.theirs, known.rows[0], left_behind(merger, made))
         choice = np.full(len(contest), merger.choice or "")
@@ -163,6 +166,18 @@ class Contests:
             if len(ids):
                 made.add(rows, origins[done.given][np.isin(given, ids)])
         return done
+
+    def _with_theirs_defaults(self, schema: Schema) -> Schema:
+        """Columns that both sides added, and theirs with another default, which rows of the base have there."""
+        assert self.merger.theirs is not None
+        theirs = self.merger.schema(self.merger.theirs)
+        pairs = [(column, theirs.stored_as(column)) for column in schema.columns]
+        columns = [
+            replace(column, initial_default=its.initial_default)
+            for column, its in pairs
+            if its is not None and its.initial_default != column.initial_default
+        ]
+        return Schema(0, tuple(columns))
 
     def _changed_what_is_gone(self, contest: Contest) -> np.ndarray:
         """Which of the rows theirs changed, if only in columns or fields that the merge drops."""
