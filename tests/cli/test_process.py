@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,29 @@ def test_a_jvm_that_does_not_start_is_told(environment: dict[str, str]) -> None:
     assert "/no/such/java" in ran.stderr
     assert ran.stderr.splitlines()[-1].startswith("anabranch: error: ")
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
+def test_ctrl_c_while_spark_starts_leaves_no_jvm_behind(environment: dict[str, str]) -> None:
+    process = subprocess.Popen(
+        [*ANABRANCH, "sql", "-c", "SELECT 1"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while process.poll() is None and not children.read_text():
+            time.sleep(0.01)
+        for _ in range(2):  # people press it again
+            os.killpg(process.pid, signal.SIGINT)
+            time.sleep(0.3)
+        out, said = process.communicate(timeout=120)  # the JVM has the same output, so it is gone as well
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert (process.returncode, out, said) == (130, b"", b"anabranch: interrupted\n")

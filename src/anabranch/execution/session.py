@@ -7,9 +7,11 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from anabranch.execution.interrupts import held_back
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +98,8 @@ def _started() -> SparkSession:
     warehouse = os.path.join(tempfile.gettempdir(), "anabranch-spark-warehouse")
     for name, value in (_SETTINGS | {"spark.sql.warehouse.dir": warehouse}).items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    with nullcontext() if os.environ.get("SPARK_REMOTE") else held_back():  # a remote Spark has no JVM here
+        spark = builder.getOrCreate()
     _log.info("running…")
     return spark
 
