@@ -111,6 +111,28 @@ def test_ctrl_c_while_modules_are_imported(
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", told + "\n")
 
 
+LOGGED = """
+import logging, sys
+from anabranch.cli import log, main
+
+def run(settings, args):
+    try:
+        raise KeyboardInterrupt
+    finally:
+        logging.exception("while sending command")  # as py4j does
+
+log.run = run
+sys.exit(main(["log", *sys.argv[1:]]))
+"""
+
+
+def test_what_other_libraries_log_of_ctrl_c_is_for_debugging() -> None:
+    ran = subprocess.run([sys.executable, "-c", LOGGED], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "anabranch: interrupted\n")
+    ran = subprocess.run([sys.executable, "-c", LOGGED, "--debug"], capture_output=True, text=True, timeout=60)
+    assert "ERROR:root:while sending command" in ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_query_prints_rows_and_nothing_of_spark(environment: dict[str, str]) -> None:

@@ -31,6 +31,7 @@ from anabranch.cli import (
 )
 from anabranch.cli.ctrl import Ctrl
 from anabranch.cli.exits import EXIT_CODES, Usage, report
+from anabranch.cli.progress import unheard
 from anabranch.cli.refs import given
 from anabranch.cli.settings import Settings
 
@@ -66,7 +67,8 @@ def run(argv: Sequence[str] | None, ctrl: Ctrl) -> int:
     try:
         args = parser().parse_args(words)
         settings = Settings.of(args)
-        code = args.run(settings, args) or 0
+        with unheard(unless=settings.debug):
+            code = args.run(settings, args) or 0
         sys.stdout.flush()  # a reader that went away shows here, not at the interpreter's exit
         return code
     except SystemExit as asked:  # --help and --version
@@ -115,5 +117,5 @@ def _shared() -> Parser:
     )
     group.add_argument("-b", "--branch", metavar="NAME", help="the branch to work on; else main", dest="on_branch")
     group.add_argument("--json", action="store_true", help="print JSON, errors too")
-    group.add_argument("--debug", action="store_true", help="show tracebacks and Spark's log")
+    group.add_argument("--debug", action="store_true", help="show tracebacks and logs")
     return shared

@@ -1,4 +1,4 @@
-"""A line on stderr that says what takes so long, if someone is watching; and Spark's log kept away from it."""
+"""A line on stderr that says what takes so long, if someone is watching; and other logs kept away from it."""
 
 from __future__ import annotations
 
@@ -47,6 +47,21 @@ class _Showing(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._status.update(record.getMessage())
+
+
+@contextmanager
+def unheard(*, unless: bool = False) -> Iterator[None]:
+    """Log records of other libraries go nowhere: py4j answers Ctrl-C with a page of them."""
+    if unless:
+        yield
+        return
+    # With a handler of its own, the root logger prints nothing by itself.
+    nowhere = logging.NullHandler()
+    logging.getLogger().addHandler(nowhere)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(nowhere)
 
 
 @contextmanager
