@@ -66,11 +66,17 @@ def test_a_name_is_a_branch_or_a_tag_and_case_does_not_count(catalog: Catalog) -
     assert len(catalog.branches()) == 2  # what failed left nothing
 
 
-@pytest.mark.parametrize("name", ["", " ", "a@b", "12", "x" * 300, "a\nb"])
+@pytest.mark.parametrize("name", ["", " ", "a@b", "12", "x" * 300, "a\nb", "-x", "--", "-"])
 def test_names_that_cannot_be(catalog: Catalog, name: str) -> None:
+    at = Position(1, 0)
+    catalog.create_branch("dev", at)
+    catalog.create_tag("v-1", at)
     for create in (catalog.create_branch, catalog.create_tag):
         with pytest.raises(InvalidName):
-            create(name, Position(1, 0))
+            create(name, at)
+    for rename, old in ((catalog.rename_branch, "dev"), (catalog.rename_tag, "v-1")):
+        with pytest.raises(InvalidName):
+            rename(old, name)
 
 
 def test_unknown_names_offer_the_nearest(catalog: Catalog) -> None:

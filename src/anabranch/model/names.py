@@ -33,6 +33,8 @@ def checked(kind: str, name: str) -> str:
             raise InvalidName(kind, name, "'@' separates a ref from a version")
         if name.isdigit():
             raise InvalidName(kind, name, "a number is a version")
+        if name.startswith("-"):
+            raise InvalidName(kind, name, "a command line takes it for an option")
     return name
 
 
