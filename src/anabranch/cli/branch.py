@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from anabranch.cli.output import aligned, print_json, styled
+from anabranch.cli.output import aligned, print_json
 from anabranch.cli.refs import check_naming, naming, start_of
+from anabranch.cli.screen import styled
 from anabranch.cli.settings import Settings
 
 if TYPE_CHECKING:

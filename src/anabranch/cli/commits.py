@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.output import aligned, print_json, styled
+from anabranch.cli.output import aligned, print_json
+from anabranch.cli.screen import styled
 from anabranch.cli.settings import Settings
 from anabranch.model.history import Branch, Commit, Position
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from anabranch.cli.output import aligned, cell, plain, styled
+from anabranch.cli.output import aligned, cell, plain
+from anabranch.cli.screen import styled
 from anabranch.errors import Conflicts
 from anabranch.model.values import same_value
 from anabranch.model.words import counted
@@ -31,23 +32,23 @@ def record(conflict: ConflictRecord) -> dict[str, Any]:
     return {name: plain(getattr(conflict, name)) for name in Conflicts.COLUMNS}
 
 
-def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN) -> list[str]:
-    """All of them, or the first ones and how many more there are; 0 is no limit."""
+def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN, *, stream: TextIO) -> list[str]:
+    """All of them, or the first ones and how many more there are; 0 is no limit. `stream`: where they are shown."""
     shown = conflicts[:limit] if limit else conflicts
-    lines = [line for conflict in shown for line in ["", *_lines(conflict)]][1:]
+    lines = [line for conflict in shown for line in ["", *_lines(conflict, stream)]][1:]
     if len(shown) < len(conflicts):
         lines += ["", f"… and {len(conflicts) - len(shown):,} more (--limit 0 shows all)"]
     return lines
 
 
-def _lines(conflict: ConflictRecord) -> list[str]:
+def _lines(conflict: ConflictRecord, stream: TextIO) -> list[str]:
     where = [conflict.object]
     where += [_named(conflict.row)] if conflict.row is not None else []
     where += [f"column {conflict.column}"] if conflict.column else []
-    title = f"{styled(', '.join(where), 'bold')}: {_rule(conflict)}"
+    title = f"{styled(', '.join(where), 'bold', stream)}: {_rule(conflict)}"
     sides = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
     if any(isinstance(value, Mapping) for value in sides.values()):
-        return [title, *_side_by_side(sides)]
+        return [title, *_side_by_side(sides, stream)]
     told = [[f"  {side}", words(str(cell(value)))] for side, value in sides.items() if value is not None]
     return [title, *aligned(told)]
 
@@ -66,7 +67,7 @@ def _named(row: Any) -> str:
     return f"row {row}" if isinstance(row, int) else words(str(row))
 
 
-def _side_by_side(sides: Mapping[str, Any]) -> list[str]:
+def _side_by_side(sides: Mapping[str, Any], stream: TextIO) -> list[str]:
     """One line a column; a star where both sides changed it, and not to the same."""
     names = list(dict.fromkeys(name for row in sides.values() if isinstance(row, Mapping) for name in row))
     shown = _shown(names, [row for row in sides.values() if isinstance(row, Mapping)])
@@ -77,7 +78,8 @@ def _side_by_side(sides: Mapping[str, Any]) -> list[str]:
     head, *rest = (f"  {line}" for line in aligned([["  ", *sides], *rows]))
     left = len(names) - len(shown)
     rest += [f"    ({counted(left, 'more column')}, in which they are equal)"] if left else []
-    return [styled(head, "dim"), *(styled(line, "yellow") if line.startswith("  *") else line for line in rest)]
+    told = [styled(line, "yellow", stream) if line.startswith("  *") else line for line in rest]
+    return [styled(head, "dim", stream), *told]
 
 
 def _shown(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from anabranch.cli import merging
 from anabranch.cli.conflict_view import conflict_lines, record
@@ -26,7 +27,7 @@ def run(settings: Settings, args: argparse.Namespace) -> int:
     if settings.json:
         print_json([record(conflict) for conflict in conflicts])
     elif conflicts:
-        print("\n".join(conflict_lines(conflicts, args.limit)))
+        print("\n".join(conflict_lines(conflicts, args.limit, stream=sys.stdout)))
     else:
         print(f"{args.theirs} merges into {into} without conflicts")
     return CONFLICT if conflicts else OK

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.exits import Usage
-from anabranch.cli.output import cell, print_json_rows, print_table, styled
+from anabranch.cli.output import cell, print_json_rows, print_table
 from anabranch.cli.progress import working
 from anabranch.cli.refs import count, given, ref
+from anabranch.cli.screen import styled
 from anabranch.cli.settings import Settings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from anabranch.cli.conflict_view import SHOWN, called, conflict_lines, next_steps, record
 from anabranch.cli.exits import CONFLICT, OK
@@ -77,13 +77,13 @@ class Meeting:
                 raise
             said = _REFUSED[self.verb].format(theirs=self.theirs, into=self.into)
             said += f": {counted(len(conflict.conflicts), 'conflict')}."
-            lines = [f"anabranch: error: {said}", "", *self._told(conflict, settings, args)]
+            lines = [f"anabranch: error: {said}", "", *self._told(conflict, settings, args, sys.stderr)]
             print("\n".join(lines), file=sys.stderr, flush=True)
             return CONFLICT
         if report.conflicts and not settings.json:
             with working("looking for ways out…"):
                 refused = self._refusal(report, args)
-            print("\n".join(self._told(refused, settings, args)))
+            print("\n".join(self._told(refused, settings, args, sys.stdout)))
         else:
             self._print(report, settings, dry_run=args.dry_run)
         return CONFLICT if report.conflicts else OK
@@ -104,8 +104,9 @@ class Meeting:
         advice = way_out(report.conflicts, settling, args.resolve, backwards=self.verb == "revert")
         return MergeConflict("", report.conflicts, passing, settling, advice)
 
-    def _told(self, conflict: MergeConflict, settings: Settings, args: argparse.Namespace) -> list[str]:
-        return [*conflict_lines(conflict.conflicts, args.limit), "", *self._next(settings, conflict, args)]
+    def _told(self, conflict: MergeConflict, settings: Settings, args: argparse.Namespace, stream: TextIO) -> list[str]:
+        shown = conflict_lines(conflict.conflicts, args.limit, stream=stream)
+        return [*shown, "", *self._next(settings, conflict, args)]
 
     def _next(self, settings: Settings, conflict: MergeConflict, args: argparse.Namespace) -> list[str]:
         found = conflict.conflicts, conflict.passing

@@ -5,18 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import math
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, Literal
 
-STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-
-
-def styled(text: str, style: str) -> str:
-    """Text in a colour, where someone sees it."""
-    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if sys.stdout.isatty() else text
+from anabranch.cli.screen import shows_styles, width
 
 
 def print_json(value: Any) -> None:
@@ -40,8 +34,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     from anabranch.drawn import rendered
 
-    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    console = Console(width=wide, highlight=False)
+    styles: Literal["auto"] | None = "auto" if shows_styles(sys.stdout) else None
+    console = Console(width=width(sys.stdout) or 10_000, highlight=False, color_system=styles)
     with console.capture() as captured:
         console.print(rendered(columns, rows))
     lines = (line.rstrip() for line in captured.get().splitlines())
