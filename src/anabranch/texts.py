@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_LONG = 80
+LONG = 80
 """So much of a value tells a person which it is."""
 _LONG_WORDS = 400
 """Words may name conditions of statements."""
@@ -29,23 +29,23 @@ def named_values(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {written(value)}" for name, value in row.items())
 
 
-def written(value: Any) -> str:
+def written(value: Any, long: int = LONG) -> str:
     """A value as SQL writes it, on one line, and cut if it is long."""
     if isinstance(value, str):
         # No NULL, but a text that reads like one; nor nothing.
-        return f"'{value}'" if value.strip("'") in ("", "NULL") else one_line(value)
+        return f"'{value}'" if value.strip("'") in ("", "NULL") else one_line(value, long)
     if isinstance(value, bytes):
-        return f"X'{value[: _LONG // 2].hex().upper()}{'…' if len(value) > _LONG // 2 else ''}'"
+        return f"X'{value[: long // 2].hex().upper()}{'…' if len(value) > long // 2 else ''}'"
     if isinstance(value, float):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "true", False: "false"}[value]
-    return cut(escaped(str(value)))
+    return cut(escaped(str(value)), long)
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, long: int = LONG) -> str:
     """Text with line breaks or the like as SQL writes it, in quotes; and cut if it is long."""
-    short = cut(text)
+    short = cut(text, long)
     if not _CONTROLS.search(short):
         return short
     return "'" + escaped(short.replace("\\", "\\\\").replace("'", "\\'")) + "'"
@@ -65,7 +65,7 @@ def words(text: str) -> str:
     return escaped(cut(text, _LONG_WORDS))
 
 
-def cut(text: str, long: int = _LONG) -> str:
+def cut(text: str, long: int = LONG) -> str:
     return text if len(text) <= long else f"{text[: long - 1]}…"
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 import pytest
 
 import anabranch
+from anabranch.cli.output import shown_width
 from anabranch.lake import CATALOG_FILE
 from tests.cli.conftest import Cli
 
@@ -276,6 +277,28 @@ def test_long_values_are_cut_for_people_and_whole_for_programs(cli: Cli, folder)
         assert "tttt…" in text.replace("\n", "")
     (found,) = json.loads(cli("--json", "conflicts", "dev", "--detect", "row").out)
     assert {side: found[side]["v"] for side in long} == long
+
+
+@pytest.mark.parametrize("columns", ["80", "120", None])
+@pytest.mark.parametrize("letter", ["x", "字"])
+def test_long_values_fit_the_terminal_and_show_where_they_differ(
+    cli: Cli, folder, monkeypatch: pytest.MonkeyPatch, columns: str | None, letter: str
+) -> None:
+    same = letter * 360
+    with anabranch.connect(folder) as lake:
+        lake.sql("UPDATE d.t SET v = :v WHERE id = 1", {"v": f"{same}base"})
+        lake.create_branch("dev")
+        for at, end in ((lake, "ours"), (lake.on("dev"), "theirs")):
+            at.sql("UPDATE d.t SET v = :v WHERE id = 1", {"v": f"{same}{end}"})
+    monkeypatch.setenv("NO_COLOR", "1")
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    lines = cli("conflicts", "dev", "--detect", "row").lines
+    assert all(shown_width(line) <= int(columns or 3 * 82 + 8) for line in lines)
+    (told,) = (line.split() for line in lines if line.startswith("  * v"))
+    assert [text.strip(f"…{letter}") for text in told[2:]] == ["base", "ours", "theirs"]
+    assert all(text.startswith(f"…{letter}") for text in told[2:])
 
 
 def test_nan_is_nan(cli: Cli) -> None:

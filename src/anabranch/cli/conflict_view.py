@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
 
-from anabranch.cli.output import aligned, cell, plain
-from anabranch.cli.screen import styled
+from anabranch.cli.excerpts import differences, excerpt, widths
+from anabranch.cli.output import aligned, cell, plain, shown_width
+from anabranch.cli.screen import styled, width
 from anabranch.errors import Conflicts
 from anabranch.model.values import same_value
 from anabranch.model.words import counted
-from anabranch.texts import is_number, one_line, words, written
+from anabranch.texts import LONG, is_number, one_line, words, written
 
 if TYPE_CHECKING:
     from anabranch.model.conflict import ConflictRecord
@@ -71,11 +73,10 @@ def _side_by_side(sides: Mapping[str, Any], stream: TextIO) -> list[str]:
     """One line a column; a star where both sides changed it, and not to the same."""
     names = list(dict.fromkeys(name for row in sides.values() if isinstance(row, Mapping) for name in row))
     shown = _shown(names, [row for row in sides.values() if isinstance(row, Mapping)])
-    rows = [
-        ["* " + name if _both_changed(sides, name) else "  " + name, *(_value(row, name) for row in sides.values())]
-        for name in shown
-    ]
-    head, *rest = (f"  {line}" for line in aligned([["  ", *sides], *rows]))
+    labels = ["* " + name if _both_changed(sides, name) else "  " + name for name in shown]
+    cells = _fitted([list(sides), *(_values(sides, name) for name in shown)], _room(labels, stream))
+    rows = [[label, *row] for label, row in zip(["  ", *labels], cells, strict=True)]
+    head, *rest = (f"  {line}" for line in aligned(rows))
     left = len(names) - len(shown)
     rest += [f"    ({counted(left, 'more column')}, in which they are equal)"] if left else []
     told = [styled(line, "yellow", stream) if line.startswith("  *") else line for line in rest]
@@ -99,16 +100,34 @@ def _both_changed(sides: Mapping[str, Any], name: str) -> bool:
     return not (same_value(base, ours) or same_value(base, theirs) or same_value(ours, theirs))
 
 
-def _value(row: Any, name: str) -> str:
-    """A side without the row has a word for that instead, such as `deleted`."""
-    if isinstance(row, Mapping):
-        return _cell(row.get(name))
-    return "" if row is None else f"({row})"
+def _values(sides: Mapping[str, Any], name: str) -> list[str]:
+    """Of one column, whole. A side without the row has a word for that instead, such as `deleted`."""
+    told = {side: "" if row is None else f"({row})" for side, row in sides.items() if not isinstance(row, Mapping)}
+    return [told[side] if side in told else _cell(row.get(name), sys.maxsize) for side, row in sides.items()]
 
 
-def _cell(value: Any) -> str:
+def _room(labels: Sequence[str], stream: TextIO) -> int | None:
+    """What a terminal leaves beside the labels, the margin and the gaps between four columns."""
+    wide = width(stream)
+    return None if wide is None else wide - max(map(shown_width, labels), default=0) - 2 - 3 * 2
+
+
+def _fitted(rows: Sequence[Sequence[str]], room: int | None) -> list[list[str]]:
+    """Cut to the room that they share, such that the values of a row are seen to differ."""
+    needed = [min(LONG, max(shown_width(text[:LONG]) for text in column)) for column in zip(*rows, strict=True)]
+    given = needed if room is None else widths(needed, room)
+    return [[_excerpt(*of, differences(row)) for of in zip(row, given, strict=True)] for row in rows]
+
+
+def _excerpt(text: str, wide: int, places: Sequence[int]) -> str:
+    told = excerpt(text, wide, places)
+    taken = shown_width(told)  # some characters take two places
+    return told if taken <= wide else excerpt(text, wide * wide // taken, places)
+
+
+def _cell(value: Any, long: int = LONG) -> str:
     """As a query shows it, but on one line, and cut if it is long."""
-    return written(value) if isinstance(value, (bytes, str)) else one_line(str(cell(value)))
+    return written(value, long) if isinstance(value, (bytes, str)) else one_line(str(cell(value)), long)
 
 
 def called(theirs: str) -> str:

@@ -46,15 +46,15 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Cells in columns, two spaces apart."""
     if not rows:
         return []
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(shown_width, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(_padded, row, widths)).rstrip() for row in rows]
 
 
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
+    return text + " " * (width - shown_width(text))
 
 
-def _width(text: str) -> int:
+def shown_width(text: str) -> int:
     """Of what a terminal shows: some characters take two places, others none."""
     if text.isascii():
         return len(text)
