@@ -4,6 +4,7 @@ AnabranchError
 ├── NotALake                 the path holds no lake
 ├── CatalogError             the catalog database failed
 │   ├── CatalogUnreachable
+│   ├── CatalogDamaged       its file is no database, or one that is broken
 │   └── CatalogVersionError  the catalog's own schema is newer than this release
 ├── SqlError                 text that does not parse, with its position
 ├── InvalidMerge             a MERGE INTO whose clause cannot mean what it says
@@ -77,8 +78,13 @@ class CatalogError(AnabranchError):
 
 
 class CatalogUnreachable(CatalogError):
+    def __init__(self, url: str, reason: str, hint: str = "Check the address and that it runs.") -> None:
+        super().__init__(f"the catalog {quoted(url)} cannot be reached: {reason}. {hint}")
+
+
+class CatalogDamaged(CatalogError):
     def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"the catalog {quoted(url)} cannot be reached: {reason}. Check the address and that it runs.")
+        super().__init__(f"the catalog {quoted(url)} is damaged: {reason}. Restore it from a backup.")
 
 
 class CatalogVersionError(CatalogError):

@@ -14,7 +14,14 @@ import pytest
 from sqlalchemy import Column, Connection, Text, create_engine, inspect, text
 
 from anabranch.catalog import Catalog, migrations, tables
-from anabranch.errors import CatalogError, CatalogUnreachable, CatalogVersionError, InvalidOption, NotALake
+from anabranch.errors import (
+    CatalogDamaged,
+    CatalogError,
+    CatalogUnreachable,
+    CatalogVersionError,
+    InvalidOption,
+    NotALake,
+)
 from anabranch.model.history import Position
 from tests.catalog.conftest import Reopen
 from tests.catalog.writer import Writer
@@ -56,8 +63,29 @@ def test_a_foreign_database_is_left_alone(url: str) -> None:
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "catalog.db").write_bytes(b"not a database at all, but long enough to be looked at" * 100)
-    with pytest.raises(CatalogError, match=r"catalog\.db.*not a database"):
+    with pytest.raises(CatalogDamaged, match=r"catalog\.db' is damaged: .*not a database\. Restore it from a backup"):
         Catalog.open(f"sqlite:///{tmp_path}/catalog.db", create=True)
+
+
+def test_a_catalog_that_is_broken_inside_is_to_be_restored(tmp_path: Path) -> None:
+    url, file = f"sqlite:///{tmp_path}/catalog.db", tmp_path / "catalog.db"
+    Catalog.open(url, create=True).close()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with pytest.raises(CatalogDamaged, match="malformed"):
+        Catalog.open(url, create=False)
+
+
+@pytest.mark.parametrize("shut", ["", "catalog.db"])
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shut: str) -> None:
+    """As on a disk that was mounted to be read; root may write anywhere else, so that SQLite is stopped by a folder."""
+    url = f"sqlite:///{tmp_path}/catalog.db"
+    Catalog.open(url, create=True).close()
+    (tmp_path / "catalog.db-wal").mkdir()
+    may = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: may(path, mode) and Path(path) != tmp_path / shut)
+    with pytest.raises(CatalogUnreachable, match=rf"'{tmp_path / shut}' cannot be written\. SQLite writes beside"):
+        Catalog.open(url, create=False)
 
 
 @pytest.mark.parametrize(

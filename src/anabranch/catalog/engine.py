@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from anabranch.catalog.links import Link, Links
-from anabranch.errors import CatalogError, CatalogUnreachable, StorageFull
+from anabranch.errors import CatalogDamaged, CatalogError, CatalogUnreachable, StorageFull
 
 try:
     import fcntl
@@ -39,6 +39,10 @@ _CAN_SYNC = hasattr(os, "fdatasync")  # elsewhere SQLite syncs its log itself, w
 CONNECT_SECONDS = 5
 BUSY_SECONDS = 60
 _MIGRATION_LOCK = 0x616E6162  # PostgreSQL's advisory lock of those who create or migrate; any number that is ours
+
+_DAMAGED = ("file is not a database", "database disk image is malformed")
+_SHUT = ("unable to open database", "readonly database")
+_WRITABLE = "SQLite writes beside its database even to read it: allow that, or copy the lake to where one can write."
 
 Made = TypeVar("Made")
 
@@ -233,10 +237,20 @@ class Database:
         failed_disk = self.is_sqlite and "disk I/O error" in reason
         if failed_disk or "is full" in reason or getattr(getattr(error, "orig", None), "sqlstate", None) == "53100":
             return StorageFull(self.url, reason)
+        if self.is_sqlite and any(sign in reason for sign in _DAMAGED):
+            return CatalogDamaged(self.url, reason)
+        shut = self._shut() if any(sign in reason for sign in _SHUT) else None
+        if shut is not None:
+            return CatalogUnreachable(self.url, f"'{shut}' cannot be written", _WRITABLE)
         lost = isinstance(error, DBAPIError) and (error.connection_invalidated or error.statement is None)
         if lost or "unable to open database" in reason:
             return CatalogUnreachable(self.url, reason)
         return CatalogError(f"the catalog {self.url!r} failed: {reason}")
+
+    def _shut(self) -> Path | None:
+        """What of SQLite's may not be written."""
+        places = (self.path.parent, self.path) if self.is_sqlite else ()
+        return next((place for place in places if place.exists() and not os.access(place, os.W_OK)), None)
 
 
 def _was_lost(error: CatalogError) -> bool:
@@ -308,7 +322,7 @@ class _FileLock:
         except BaseException as error:
             self._mutex.release()
             if isinstance(error, OSError):
-                raise CatalogUnreachable(str(self._path), str(error)) from error
+                raise CatalogUnreachable(str(self._path), error.strerror or str(error), _WRITABLE) from error
             raise
         self._owner = threading.get_ident()
 
