@@ -41,6 +41,7 @@ AnabranchError
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -68,7 +69,7 @@ def quoted(name: str) -> str:
 
 class NotALake(AnabranchError):
     def __init__(self, path: str, why: str = "it holds no Anabranch catalog", hint: str = "") -> None:
-        hint = hint or f"Create one with `anabranch init {path}`."
+        hint = hint or f"Create one with `anabranch init {shlex.quote(path)}`."
         super().__init__(f"{quoted(path)} is not a lake: {why}. {hint}")
         self.path = path
 

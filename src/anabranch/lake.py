@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from anabranch import commands
 from anabranch.commands.result import Result
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from anabranch.commands.merge_branch import MergeReport
     from anabranch.model.conflict import ConflictRecord
     from anabranch.table import Table
-
-CATALOG_FILE = "catalog.db"
 
 
 def connect(
@@ -64,19 +61,12 @@ def connect(
 
 
 def _embedded(files: Any, *, create: bool) -> str:
-    """The SQLite catalog of a local folder; a folder that holds something else is not taken over."""
+    """The SQLite catalog of a local folder."""
+    from anabranch.catalog.embedded import embedded
+
     if not files.is_local:
         raise Refused(f"'{files.url}' is not a local folder: pass catalog='postgresql+psycopg://…' as well.")
-    root = Path(files.root)
-    there = next(path for path in (root, *root.parents) if path.exists())
-    if not there.is_dir():
-        raise NotALake(str(root), "it is a file" if there == root else f"'{there}' is a file", "Name a folder.")
-    if not (root / CATALOG_FILE).exists():
-        if not create:
-            raise NotALake(str(root), "it holds no catalog" if root.exists() else "it does not exist")
-        if root.exists() and any(root.iterdir()):
-            raise NotALake(str(root), "the folder holds other things", "Choose an empty or a new one.")
-    return f"sqlite:///{quote(str(root / CATALOG_FILE), safe='/')}"
+    return embedded(Path(files.root), create=create)
 
 
 class Lake:

@@ -1,5 +1,6 @@
 """Every command without Spark: what it prints, and what it did."""
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,51 @@ def test_init_does_not_take_over_a_folder(cli: Cli, tmp_path: Path) -> None:
     assert ran.code == 1
     assert "holds other things. Choose an empty" in ran.err
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["thesis.txt"]
+
+
+MISSING = (
+    "it holds the data of one, but its catalog is missing. Restore 'catalog.db' from a backup; or name the catalog"
+)
+
+
+@pytest.mark.parametrize("left", [None, b""], ids=["no file", "an empty file"])
+def test_a_lake_that_lost_its_catalog_is_not_made_anew(cli: Cli, folder: Path, left: bytes | None) -> None:
+    (folder / "catalog.db").unlink()
+    if left is not None:
+        (folder / "catalog.db").write_bytes(left)
+    for words in (["init"], ["log"], ["sql", "-c", "SHOW TAGS"]):
+        ran = cli(*words)
+        assert (ran.code, ran.out, MISSING in ran.err) == (1, "", True), words
+    assert not (folder / "catalog.db").exists() or not (folder / "catalog.db").stat().st_size
+
+
+def test_what_a_crash_left_of_init_can_be_initialised(cli: Cli, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    for name in ("catalog.db", "catalog.db.lock"):
+        (begun / name).touch()
+    assert cli("-l", str(begun), "log").code == 1
+    assert cli("init", str(begun)).out.startswith("A new lake in ")
+
+
+def test_what_is_said_of_a_folder_that_is_no_lake_can_be_done(cli: Cli, tmp_path: Path) -> None:
+    other, empty = tmp_path / "other", tmp_path / "an empty one"
+    empty.mkdir()
+    (other / "data").mkdir(parents=True)
+    assert f"it holds no catalog. Create one with `anabranch init '{empty}'`." in cli("-l", str(empty), "log").err
+    ran = cli("-l", str(other), "log")
+    assert ran.err.endswith("it holds other things. Name the lake's folder, or `anabranch init` a new one.\n")
+
+
+def test_a_folder_that_may_not_be_read_is_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.iterdir", refuse)
+    for words in (["init"], ["log"]):
+        assert cli(*words).err.endswith(
+            "is not a lake: it cannot be read: Permission denied. Name a folder of your own.\n"
+        )
 
 
 # --- log and history --------------------------------------------------------------------------------------------------

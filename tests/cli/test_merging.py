@@ -10,8 +10,8 @@ from decimal import Decimal
 import pytest
 
 import anabranch
+from anabranch.catalog.embedded import CATALOG_FILE
 from anabranch.cli.output import shown_width
-from anabranch.lake import CATALOG_FILE
 from tests.cli.conftest import Cli
 
 
