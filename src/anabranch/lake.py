@@ -141,8 +141,7 @@ class Lake:
         self, name: str, from_: str | None = None, version: int | None = None, *, if_not_exists: bool = False
     ) -> Lake:
         """A new branch from this one's head, or from another ref; gives a Lake on it."""
-        ref = as_ref(from_)
-        ref = Ref(ref.name, version if version is not None else ref.version)
+        ref = as_ref(from_, version)
         branch = commands.branches.create_branch(self._session, name, ref, if_not_exists=if_not_exists)
         return Lake(self._session.on(branch.id))
 
@@ -159,8 +158,7 @@ class Lake:
     def create_tag(
         self, name: str, ref: str | None = None, version: int | None = None, *, if_not_exists: bool = False
     ) -> Tag:
-        at = as_ref(ref)
-        at = Ref(at.name, version if version is not None else at.version)
+        at = as_ref(ref, version)
         return commands.branches.create_tag(self._session, name, at, if_not_exists=if_not_exists)
 
     def drop_tag(self, name: str, *, if_exists: bool = False) -> None:

@@ -71,6 +71,8 @@ ERRORS = [
     (["-b", "nope", "tables"], "NotFound"),
     (["branch", "main"], "AlreadyExists"),
     (["branch", "-d", "main"], "Refused"),
+    (["branch", "new", "--from", "main@4", "--at", "3"], "Refused"),
+    (["tag", "new", "--from", "main@3", "--at", "3"], "Refused"),
     (["tag", "-d", "nope"], "NotFound"),
     (["tables", "nope"], "NotFound"),
     (["describe", "d.nope"], "NotFound"),

@@ -392,7 +392,17 @@ class Session:
         return made
 
 
-def as_ref(ref: Ref | str | int | None) -> Ref:
+def as_ref(ref: Ref | str | int | None, version: int | None = None) -> Ref:
+    """What a user wrote, at a version of it if that is said apart."""
+    found = _as_ref(ref)
+    if version is None:
+        return found
+    if found.version is not None:
+        raise Refused(f"the version is given twice, by {ref!r} and by {version!r}: leave one of them out.")
+    return replace(found, version=version)
+
+
+def _as_ref(ref: Ref | str | int | None) -> Ref:
     """`'dev'`, `'dev@12'`, `12` or None (the session's head), as a Ref; anything else is refused."""
     if ref is None:
         return HEAD
