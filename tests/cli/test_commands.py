@@ -43,6 +43,14 @@ def test_init_does_not_take_over_a_folder(cli: Cli, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["thesis.txt"]
 
 
+def test_init_makes_no_lake_that_it_cannot_open(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("init", "-b", "dev", str(tmp_path / "new"))
+    assert ran.code == 2
+    assert "leave out --branch, and create 'dev' in it." in ran.err
+    assert not (tmp_path / "new").exists()
+    assert cli("init", "-b", "main", str(tmp_path / "new")).code == 0
+
+
 MISSING = (
     "it holds the data of one, but its catalog is missing. Restore 'catalog.db' from a backup; or name the catalog"
 )

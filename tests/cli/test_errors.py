@@ -27,6 +27,7 @@ USAGE = [
     ["restore", "--all"],
     ["restore", "--to", "1"],
     ["restore", "--to", "1", "--all", "--table", "d.t"],
+    ["init", "-b", "dev", "/no/such/lake"],
     ["sql", "-f", "no/such/file.sql"],
     ["sql", "--limit", "-1", "-c", "SHOW TAGS"],
 ]

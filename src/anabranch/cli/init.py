@@ -9,6 +9,7 @@ import argparse
 import os
 from dataclasses import replace
 
+from anabranch.cli.exits import Usage
 from anabranch.cli.output import print_json
 from anabranch.cli.refs import given
 from anabranch.cli.settings import MAIN, Settings
@@ -24,11 +25,15 @@ def run(settings: Settings, args: argparse.Namespace) -> None:
     from anabranch.errors import NotALake
     from anabranch.lake import connect
 
+    if settings.branch != MAIN:
+        raise Usage(
+            f"a new lake has the branch {MAIN} alone: leave out --branch, and create '{settings.branch}' in it."
+        )
     settings = replace(settings, lake=args.path or settings.lake)
     try:
         lake, created = settings.open(), False
     except NotALake:
-        lake, created = connect(settings.lake, settings.catalog, branch=settings.branch), True
+        lake, created = connect(settings.lake, settings.catalog), True
     with lake:
         if settings.json:
             print_json({"lake": settings.lake, "created": created, "branch": lake.branch, "version": lake.version})
