@@ -56,6 +56,27 @@ def test_a_reader_that_goes_away_is_no_error_to_tell(environment: dict[str, str]
     assert (process.returncode, said) == (141, b"")
 
 
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        *((["log"], closed, 0) for closed in ([0], [1], [2], [0, 1, 2])),
+        *((["log", "--json"], [1], 0), (["describe", "d.t"], [1], 0), (["log", "nope"], [2], 1), (["sql"], [0], 0)),
+        (["lgo"], [1, 2], 2),
+    ],
+)
+def test_a_stream_may_be_closed(environment: dict[str, str], words: list[str], closed: list[int], code: int) -> None:
+    process = subprocess.Popen(
+        [*ANABRANCH, *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: [os.close(number) for number in closed],
+    )
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (code, b"")
+    assert bool(out) == (1 not in closed and words[0] == "log" and not code)
+
+
 def test_ctrl_c_ends_it_quietly(environment: dict[str, str], tmp_path: Path) -> None:
     script = tmp_path / "script.sql"
     os.mkfifo(script)

@@ -33,6 +33,7 @@ from anabranch.cli.ctrl import Ctrl
 from anabranch.cli.exits import EXIT_CODES, Usage, report
 from anabranch.cli.progress import unheard
 from anabranch.cli.refs import given
+from anabranch.cli.screen import replace_closed
 from anabranch.cli.settings import Settings
 
 
@@ -61,6 +62,7 @@ class Parser(argparse.ArgumentParser):
 
 def run(argv: Sequence[str] | None, ctrl: Ctrl) -> int:
     """Runs one command and gives its exit code; no exception leaves."""
+    replace_closed()
     words = list(sys.argv[1:] if argv is None else argv)
     # For errors in the arguments themselves, before they are parsed.
     settings = Settings(json="--json" in words, debug="--debug" in words)

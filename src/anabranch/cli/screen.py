@@ -10,6 +10,13 @@ STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 _USUAL_WIDTH = 80
 
 
+def replace_closed() -> None:
+    """A stream that was closed (`>&-`) becomes one that nobody reads; no file that is opened later gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process runs
+
+
 def styled(text: str, style: str, stream: TextIO | None = None) -> str:
     """Text in a colour, where someone sees it on the stream that it goes to; that is stdout, if not said."""
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if shows_styles(stream or sys.stdout) else text
