@@ -365,22 +365,27 @@ def test_values_that_json_has_no_word_for(cli: Cli, tmp_path, folder) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "cannot be read"),
-        ("{", "cannot be read"),
+        (None, "rows.json' cannot be read: No such file or directory.\n"),
+        (b"\xff", "rows.json' cannot be read: it is no text in UTF-8.\n"),
+        ("{", "rows.json' are no JSON: look at line 1, column 2.\n"),
+        ('{"d.t":\n [}', "rows.json' are no JSON: look at line 2, column 3.\n"),
         ("[]", "no JSON object of tables"),
         ('{"d.t": 5}', "no JSON object of tables"),
         ('{"d.t": [5]}', "no JSON object of tables"),
         ('{"d.t": [], "d.u": [], "d.t": []}', "'d.t' is given twice in one object"),
         ('{"d.t": [{"_row_id": 5, "v": "x", "v": "y"}]}', "'v' is given twice in one object"),
+        ('{"x": []}', "'x' does not name a table: write database.table (line 1, column 1)\n  x\n  ^\n"),
+        ('{"d.t@dev": []}', "'d.t@dev': a ref cannot stand here"),
+        ('{"d.t": [{"_row_id": 1%s, "id": 1, "v": "x"}]}' % ("0" * 30), "does not fit column '_row_id' of type bigint"),
         ('{"d.nope": []}', "table 'd.nope' does not exist"),
         ('{"d.t": [{"_row_id": 5, "id": 1, "v": "x"}]}', "row 5 of table 'd.t' does not conflict"),
         ('{"d.t": [{"_row_id": 5, "id": 1, "w": "x"}]}', "'v' is missing"),
     ],
 )
-def test_resolutions_that_cannot_be(at_odds: Cli, tmp_path, text: str | None, said: str) -> None:
+def test_resolutions_that_cannot_be(at_odds: Cli, tmp_path, text: str | bytes | None, said: str) -> None:
     file = tmp_path / "rows.json"
     if text is not None:
-        file.write_text(text)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
     ran = at_odds("merge", "dev", "--resolve", "ours", "--resolutions", str(file))
     assert ran.code != 0
     assert said in ran.err

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anabranch.cli import inputs
 from anabranch.cli.exits import Usage
 from anabranch.errors import DataError, NotFound
 from anabranch.model.types import quote_identifier
@@ -25,11 +24,14 @@ Rows = dict[str, list[dict[str, Any]]]
 
 def read(path: str, lake: Lake, theirs: str) -> Rows:
     """Table -> rows. What JSON has no word for (dates, decimals, bytes) is read as the columns of either side say."""
+    text = inputs.read(path)
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
         found = json.loads(text, object_pairs_hook=_once)
-    except (OSError, ValueError) as error:
-        raise Usage(f"the resolutions '{path}' cannot be read: {error}") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise Usage(f"the resolutions '{path}' are no JSON: look at {place}.") from error
+    except ValueError as error:
+        raise Usage(f"the resolutions '{path}' are ambiguous: {error}.") from error
     tables = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(rows, list) and all(isinstance(row, dict) for row in rows) for rows in tables):
         raise Usage(f"the resolutions '{path}' are no JSON object of tables, each with a list of rows.")
@@ -46,6 +48,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _types(lake: Lake, theirs: str, table: str) -> dict[str, pa.DataType]:
+    from anabranch.sql.declare import table_parts
+
+    table_parts(table)  # refuses what names no table by what was written, without the ref
     found: dict[str, pa.DataType] = {}
     branch, at, version = theirs.partition("@")
     for name in (f"{table}@{quote_identifier(branch)}{at}{version}", table):

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anabranch.cli import inputs
 from anabranch.cli.exits import OK, Usage, report
 from anabranch.cli.output import cell, print_json_rows, print_table
 from anabranch.cli.progress import quiet, working
@@ -48,12 +48,7 @@ class File:
     path: str
 
     def read(self) -> str:
-        if self.path == "-":
-            return sys.stdin.read()
-        try:
-            return Path(self.path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Usage(f"'{self.path}' cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        return inputs.read(self.path)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +70,7 @@ def run(settings: Settings, args: argparse.Namespace) -> int:
     if not sources:
         if sys.stdin.isatty():
             raise Usage("nothing to run: give -c TEXT or -f FILE, or pipe statements in.")
-        sources = [File("-")]
+        sources = [File(inputs.STDIN)]
     from anabranch.sql import spans  # brings sqlglot
 
     # All of it is read before anything runs: an unclosed string in the last file spoils no work.

@@ -118,6 +118,8 @@ _TOO_LARGE = re.compile("large|precision|out of|data loss", re.IGNORECASE)
 
 def _refused(name: str, values: Iterable[Any], column: Column | None, error: Exception) -> DataError:
     """Says it by the first value that cannot be stored, in the words of the table rather than of Arrow."""
+    if column is None and isinstance(error, OverflowError):
+        return ValueOutOfRange(name, "bigint", "a number has more than 64 bits")
     if column is None:
         return DataError(f"the values of the data's column '{name}' are not of one type: {error}.")
     target = to_arrow(column.type)
