@@ -55,7 +55,7 @@ STORY = [
         "DIFF main cleanup",
     ),
     (
-        "Both sides have moved, and still they merge: first a preview, by files, which is careful;\n"
+        "Both sides have moved, and still they merge: first a preview, by files, which reads no rows;\n"
         "then by rows, since no row was changed on both sides. Schema and rows come as one commit.",
         "MERGE BRANCH cleanup DRY RUN",
         "MERGE BRANCH cleanup WITH (detect = 'row')",

@@ -96,20 +96,31 @@ KEPT = {
     "a database that ours dropped, resolved": (
         ["ALTER DATABASE e@dev RENAME TO f"],
         ["DROP DATABASE e"],
-        ("", "kept ours"),
+        ("e", "kept ours"),
+    ),
+    "a table in a database that ours dropped, resolved": (
+        ["CREATE TABLE e.t@dev (id INT)"],
+        ["DROP DATABASE e"],
+        ("e", "kept ours"),
+        ("e.t", "kept ours"),
+    ),
+    "a NOT NULL that ours' rows break, resolved": (
+        ["ALTER TABLE d.s@dev ALTER COLUMN v SET NOT NULL"],
+        ["INSERT INTO d.s (id) VALUES (1)"],
+        ("d.s", "kept ours"),
     ),
 }
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_merge_that_keeps_ours_says_so(lake, name):
-    theirs, ours, expected = KEPT[name]
+    theirs, ours, *expected = KEPT[name]
     told(lake, "CREATE DATABASE e", "CREATE TABLE d.s (id INT, v TINYINT, s STRUCT<x:INT>)", "CREATE BRANCH dev")
     told(lake, *theirs, *ours)
     before = lake.version
     preview = lake.merge("dev", resolve="ours", dry_run=True).result().collect()
     done = lake.merge("dev", resolve="ours").result().collect()
-    assert [(row.object, row.change) for row in preview] == [(row.object, row.change) for row in done] == [expected]
+    assert [(row.object, row.change) for row in preview] == [(row.object, row.change) for row in done] == expected
     assert lake.version == before + 1
     assert lake.merge("dev").up_to_date
 

@@ -115,7 +115,7 @@ class Meeting:
         return next_steps(*asked, *found, self.into, args.detect, *way_out, given=self.given)
 
     def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
-        changes = [] if report.up_to_date else [row.asDict() for row in report.result()]
+        changes = [] if report.up_to_date or report.conflicts else [row.asDict() for row in report.result()]
         if settings.json:
             version = report.commit.version if report.commit else None
             told = {"branch": self.into, "version": version, "up_to_date": report.up_to_date, "dry_run": dry_run}

@@ -58,8 +58,8 @@ class MergePlan:
     databases: list[tuple[DatabaseRecord, tuple[str, ...]]] = field(default_factory=list)
     tables: dict[str, TableMerge] = field(default_factory=dict)
     conflicts: list[ConflictRecord] = field(default_factory=list)
-    settled: bool = False
-    """A conflict of a database was resolved, even if nothing comes of it: the merge is worth an edge."""
+    kept: list[str] = field(default_factory=list)
+    """Databases, and tables in them, whose conflict was resolved so that nothing comes of it: that is worth an edge."""
     names: dict[str, str] = field(default_factory=dict)
     """By table id: what the tables are called once it is done, where that is not what ours calls them."""
     ground: Ground | None = None
@@ -68,10 +68,10 @@ class MergePlan:
     @property
     def is_empty(self) -> bool:
         """A REVERT must change something; a merge or a pick may be worth it for what it settles."""
-        worth, settled = [made for made in self.tables.values() if not made.is_idle], self.settled
-        if (worth or settled) and self.at.backwards:
-            worth, settled = [made for made in worth if made.changes_something], False
-        return not (self.databases or worth or self.conflicts or settled)
+        worth, kept = [made for made in self.tables.values() if not made.is_idle], self.kept
+        if (worth or kept) and self.at.backwards:
+            worth, kept = [made for made in worth if made.changes_something], []
+        return not (self.databases or worth or self.conflicts or kept)
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +99,7 @@ class MergeReport:
             if words or not made.is_idle:
                 name = self.plan.names.get(table_id, made.name)
                 rows.append([name, ", ".join(words) or _KEPT, *made.counts(), status])
-        rows = rows or [["", _KEPT, 0, 0, status]]  # a conflict of a database was settled
+        rows += [[name, _KEPT, 0, 0, status] for name in self.plan.kept]
         return Result(["object", "change", "rows_added", "rows_removed", "status"], rows)
 
     def __str__(self) -> str:
@@ -254,9 +254,10 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
         resolve=wishes.resolve,
     )
     plan.conflicts += merged.conflicts
-    plan.settled |= merged.settled
-    if merged.settled and not merged.changes and (merged.record is None or merged.record.dropped):
-        _leave_created(plan, database_id)
+    if merged.settled and not merged.changes:
+        plan.kept += [record.name for record in (ours or theirs,) if record is not None]
+        if merged.record is None or merged.record.dropped:
+            _leave_created(plan, database_id)
     if merged.changes and merged.record is not None:
         plan.databases.append((merged.record, merged.changes))
         if merged.changes == ("drop",):
@@ -273,6 +274,7 @@ def _leave_created(plan: MergePlan, database_id: str) -> None:
     for table_id, made in list(plan.tables.items()):
         created = made.operations[:1] == [("create", {})]
         if created and made.record is not None and made.record.database_id == database_id:
+            plan.kept.append(made.name)
             del plan.tables[table_id]
 
 

@@ -163,6 +163,8 @@ class TableMerge:
         objects = [operation for operation, _ in self.operations if operation not in ROW_CLASSES]
         if not self._revives:
             objects = [operation for operation in objects if operation != "restore"]
+        if self.before and self.record and self.before.schema_id == self.record.schema_id and not self.new_schema:
+            objects = [operation for operation in objects if operation != "column"]
         rows = set(self.effect.causes)
         if (self.combined is not None and self._written) or (self.decided is not None and not rows):
             rows.add("update")
