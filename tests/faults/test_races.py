@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import anabranch
+from anabranch.commands import session
 from anabranch.errors import AnabranchError, CatalogUnreachable, CommitConflict, NullViolation
 from tests.faults.conftest import files
 from tests.statements import cut
@@ -172,6 +173,27 @@ def test_what_writes_no_rows_is_committed_at_its_first_try_beside_inserts(lake, 
     ran = commits_of(monkeypatch, lake)
     told(lake, statement)
     assert len(ran) == 1
+
+
+OTHER_ROWS = [
+    # what runs under snapshot, what is committed meanwhile, and the rows that are then there
+    ("DELETE FROM d.i WHERE k = 1", "DELETE FROM d.i WHERE k = 2", [(3, 0)]),
+    ("DELETE FROM d.i WHERE k = 1", "UPDATE d.i SET a = 2 WHERE k = 2", [(2, 2), (3, 0)]),
+    ("DELETE FROM d.i WHERE k = 1", "INSERT INTO d.i VALUES (4, 4)", [(2, 0), (3, 0), (4, 4)]),
+    ("UPDATE d.i SET a = 1 WHERE k = 1", "DELETE FROM d.i WHERE k = 2", [(1, 1), (3, 0)]),
+    ("UPDATE d.i SET a = 1 WHERE k = 1", "UPDATE d.i SET a = 2 WHERE k = 2", [(1, 1), (2, 2), (3, 0)]),
+    ("UPDATE d.i SET a = 1 WHERE k = 1", "INSERT INTO d.i VALUES (4, 4)", [(1, 1), (2, 0), (3, 0), (4, 4)]),
+]
+
+
+@pytest.mark.parametrize(("runs", "meanwhile", "left"), OTHER_ROWS, ids=[f"{a} | {b}" for a, b, _ in OTHER_ROWS])
+def test_what_meets_other_rows_is_committed_at_its_first_try(lake, second, monkeypatch, runs, meanwhile, left):
+    told(lake, "CREATE TABLE d.i (k INT, a INT) TBLPROPERTIES ('isolation' = 'snapshot')")
+    told(lake, "INSERT INTO d.i VALUES (1, 0), (2, 0), (3, 0)")
+    let_in(monkeypatch, lake, lambda: told(second, meanwhile))
+    ran = commits_of(monkeypatch, lake)
+    told(lake, runs)
+    assert (len(ran), rows(lake, "d.i")) == (1, left)
 
 
 @pytest.mark.spark
@@ -384,6 +406,27 @@ def test_a_statement_that_looks_at_all_rows_gets_through_between_appends(lake, s
     assert appends == []
 
 
+def test_a_statement_that_conflicts_at_every_try_is_refused_at_last(lake, second, folder, monkeypatch):
+    """Appends take no turn, and these never stop."""
+    told(lake, "ALTER TABLE d.one SET TBLPROPERTIES ('isolation' = 'serializable')", "INSERT INTO d.one VALUES (1)")
+    catalog, tries, version = lake._session.catalog, [], lake.version
+    commit, before = catalog.commit, files(folder)
+
+    def late(request, *rest):
+        tries.append(request)
+        told(second, "INSERT INTO d.one VALUES (2)")
+        return commit(request, *rest)
+
+    monkeypatch.setattr(catalog, "commit", late)
+    monkeypatch.setattr(session, "_LAST", 3)
+    with pytest.raises(CommitConflict, match="again") as caught:
+        told(lake, "UPDATE d.one SET only = only + 100")
+    assert {record.object for record in caught.value.conflicts} == {"table d.one"}
+    assert len(tries) == session._RERUNS + session._LAST == lake.version - version
+    assert one(lake, "d.one") == [1] + [2] * len(tries)
+    assert len(files(folder)) == len(before) + len(tries)  # those of the appends alone
+
+
 def test_two_updates_of_one_row_both_count(lake, second, monkeypatch):
     """Either the second one is told that it lost, or it sees what the first one did: never a lost update."""
     let_in(monkeypatch, lake, lambda: told(second, "UPDATE d.t SET small = small + 1 WHERE id = 1"))
@@ -394,6 +437,15 @@ def test_two_updates_of_one_row_both_count(lake, second, monkeypatch):
         assert "again" in str(lost)  # noqa: PT017
         told(lake, "UPDATE d.t SET small = small + 1 WHERE id = 1")
     assert rows(lake, "d.t", columns=["small"], where="id = 1") == [(3,)]
+
+
+def test_rows_that_several_commits_killed_meanwhile_all_count(lake, second, monkeypatch):
+    """They killed rows of one part, and only the first of them the row that is updated here."""
+    told(lake, "CREATE TABLE d.i (k INT, a INT)", "INSERT INTO d.i VALUES (1, 0), (2, 0)")
+    others = [f"UPDATE d.i SET a = a + 1 WHERE k = {k}" for k in (1, 2)]
+    let_in(monkeypatch, lake, lambda: told(second, *others))
+    told(lake, "UPDATE d.i SET a = a + 100 WHERE k = 1")
+    assert rows(lake, "d.i") == [(1, 101), (2, 1)]
 
 
 def test_a_head_that_moves_twice_leaves_no_part_of_the_attempts(lake, second, folder, monkeypatch):

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import make_url
 
 import anabranch
-from anabranch.commands import merge_branch
+from anabranch.commands import merge_branch, session
 from anabranch.lake import Lake
 from tests.faults.conftest import in_a_child
 from tests.faults.test_races import let_in
@@ -90,6 +90,31 @@ def test_two_who_want_the_same_tables_take_them_in_one_order(busy: Lake) -> None
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(40), timeout=LATE))
     assert most == [1] * 40
+
+
+def test_a_statement_that_others_keep_beating_has_its_table_to_itself_at_last(
+    address: dict, busy: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, update = busy._session.catalog, "UPDATE d.t SET a = a + 1"
+    commit, tries, done = catalog.commit, [], threading.Event()
+
+    def late(request: Any, *rest: Any) -> Any:
+        tries.append(request)
+        if len(tries) <= session._RERUNS:
+            told(second, update)
+        else:
+            waiting.start()
+            assert not done.wait(SOON)
+        return commit(request, *rest)
+
+    monkeypatch.setattr(catalog, "commit", late)
+    with anabranch.connect(**address) as second:
+        waiting = threading.Thread(target=lambda: (told(second, update), done.set()))
+        told(busy, "UPDATE d.t SET a = a + 100")
+        assert done.wait(LATE)
+        waiting.join()
+    assert len(tries) == session._RERUNS + 1
+    assert rows(busy, "d.t") == [(1, 100 + len(tries))]
 
 
 def test_a_merge_that_others_keep_beating_has_the_head_to_itself_at_last(
