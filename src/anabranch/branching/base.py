@@ -50,11 +50,6 @@ def reached(start: Position, branch: BranchOf, merges: Merges, known: Reaches | 
     return highest
 
 
-def reaches(ancestor: Position, reach: Mapping[int, int], branch: BranchOf) -> bool:
-    at = canonical(ancestor, branch)
-    return reach.get(at.branch_id, -1) >= at.version
-
-
 def merge_bases(
     ours: Position, theirs: Position, branch: BranchOf, merges: Merges, known: Reaches | None = None
 ) -> tuple[Position, ...]:
