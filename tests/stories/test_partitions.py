@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from anabranch.errors import AlreadyExists, NotFound, Refused
+from anabranch.errors import AlreadyExists, MergeConflict, NotFound, Refused
 from tests.stories.telling import one, rows, told
 
 
@@ -261,3 +261,47 @@ def test_a_branch_replaces_partitions_apart(table):
     assert one(table, "d.p") == [1, 2, 3, 4, 5]
     assert one(dev, "d.p") == [2, 3, 9]
     assert "k=main/n=0" not in dev.table("d.p").partitions()
+
+
+@pytest.fixture
+def named(lake):
+    """A table whose rows are in one partition; another one is named."""
+    told(lake, "CREATE TABLE d.t (k INT, p INT) PARTITIONED BY (p)", "INSERT INTO d.t VALUES (1, 0)")
+    told(lake, "ALTER TABLE d.t ADD PARTITION (p = 7)", "CREATE BRANCH dev")
+    return lake
+
+
+def named_in(lake):
+    return sorted(lake.table("d.t").partitions())
+
+
+def test_a_merge_brings_the_partitions_that_theirs_named_and_takes_those_it_dropped(named):
+    told(named.on("dev"), "ALTER TABLE d.t ADD PARTITION (p = 8)", "ALTER TABLE d.t DROP PARTITION (p = 7)")
+    told(named, "ALTER TABLE d.t ADD PARTITION (p = 9)", "MERGE BRANCH dev")
+    assert named_in(named) == ["p=0", "p=8", "p=9"]
+    assert named_in(named.on("dev")) == ["p=0", "p=8"]
+
+
+def test_a_restore_brings_named_partitions_back_and_takes_newer_ones(named):
+    then = named.version
+    told(named, "ALTER TABLE d.t ADD PARTITION (p = 8)", "ALTER TABLE d.t DROP PARTITION (p = 7)")
+    told(named, f"RESTORE TABLE d.t TO VERSION {then}")
+    assert named_in(named) == ["p=0", "p=7"]
+    told(named, f"RESTORE TABLE d.t TO VERSION {then + 1}")
+    assert named_in(named) == ["p=0", "p=7", "p=8"]
+
+
+def test_a_partition_that_two_bases_tell_apart_conflicts_where_the_heads_do_too(named):
+    """Criss-cross: ours has it by one base, theirs dropped it since, and the other base never had it."""
+    dev = named.on("dev")
+    told(dev, "ALTER TABLE d.t ADD PARTITION (p = 9)")
+    told(named, "INSERT INTO d.t VALUES (2, 0)")
+    ours, theirs = named.version, dev.version
+    told(named, f"MERGE BRANCH dev@{theirs}")
+    told(dev, f"MERGE BRANCH main@{ours}", "ALTER TABLE d.t DROP PARTITION (p = 9)")
+    told(named, "INSERT INTO d.t VALUES (3, 0)")
+    (conflict,) = named.conflicts("dev")
+    assert (conflict.kind, conflict.rule, conflict.ours, conflict.theirs) == ("partition", "A7", "added", "dropped")
+    with pytest.raises(MergeConflict):
+        told(named, "MERGE BRANCH dev")
+    assert named_in(named) == ["p=0", "p=7", "p=9"]
