@@ -107,6 +107,20 @@ def test_updates_of_other_rows_merge_without_a_look_at_the_files(people, monkeyp
     assert rows(people, "d.t") == [(1, "a", 2), (2, "b", 3), (3, "c", 9)]
 
 
+def test_what_is_new_on_theirs_is_the_same_on_ours(people):
+    """Its ids are (LAW.md, "Names and existence"), so that a later rename is one."""
+    dev = people.on("dev")
+    told(dev, "CREATE DATABASE n", "CREATE TABLE n.u (k INT)", "CREATE TABLE d.w (k INT)")
+    told(people, "INSERT INTO d.t VALUES (9, 'z', 9)", "MERGE BRANCH dev")
+    for name in ("n.u", "d.w"):
+        assert people.table(name).id == dev.table(name).id
+    assert told(people, "DESCRIBE DATABASE n") == told(dev, "DESCRIBE DATABASE n")
+    assert dict(told(people, "DESCRIBE DATABASE n"))["id"]
+    told(dev, "ALTER TABLE d.w RENAME TO n.w", "ALTER DATABASE n RENAME TO m")
+    told(people, "MERGE BRANCH dev")
+    assert (people.databases(), people.tables()) == (["d", "m"], ["d.t", "m.u", "m.w"])
+
+
 def test_grandchildren_merge_past_their_parent(people):
     told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "CREATE BRANCH kid FROM dev")
     told(people, "INSERT INTO d.t@kid VALUES (5, 'e', 5)", "INSERT INTO d.t@dev VALUES (6, 'f', 6)")
@@ -340,6 +354,18 @@ def test_a_cherry_pick_and_then_the_merge_doubles_nothing(people):
     assert merged(people, f"CHERRY PICK dev@{wanted}") == {"up to date"}
     told(people, "MERGE BRANCH dev")
     assert one(people, "d.t") == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("verb", ["CHERRY PICK", "REVERT"])
+def test_a_cell_of_a_row_is_picked_or_reverted_beside_another(people, verb):
+    on = people.on("dev") if verb == "CHERRY PICK" else people
+    told(on, "UPDATE d.t SET name = 'x' WHERE id = 1")
+    statement = f"{verb} {on.branch}@{on.version}"
+    told(people, "UPDATE d.t SET age = 9 WHERE id = 1")
+    with pytest.raises(MergeConflict, match="update/update"):
+        told(people, f"{statement} {ROW}")
+    told(people, f"{statement} {CELL}")
+    assert rows(people, "d.t")[0] == (1, "x" if verb == "CHERRY PICK" else "a", 9)
 
 
 def test_a_commit_by_the_beginning_of_its_id(people):

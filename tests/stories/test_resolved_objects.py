@@ -125,6 +125,20 @@ def test_a_merge_that_keeps_ours_says_so(lake, name):
     assert lake.merge("dev").up_to_date
 
 
+def test_keeping_ours_is_a_commit_though_theirs_versions_are_lower_than_the_base(lake):
+    """The base is a version of main, which theirs merged: those of dev count from its fork."""
+    told(lake, "CREATE TABLE d.t (k INT, a INT)", "INSERT INTO d.t VALUES (1, 1)", "CREATE BRANCH dev")
+    told(lake, *(f"INSERT INTO d.t VALUES ({k}, 0)" for k in range(2, 8)))
+    told(lake.on("dev"), "MERGE BRANCH main", "UPDATE d.t SET a = 9 WHERE k = 1")
+    told(lake, "UPDATE d.t SET a = 8 WHERE k = 1")
+    version = lake.version
+    assert version > lake.on("dev").version + 1
+    told(lake, "MERGE BRANCH dev RESOLVE USING OURS")
+    assert lake.version == version + 1
+    assert [row[-1] for row in told(lake, "MERGE BRANCH dev RESOLVE USING THEIRS")] == ["up to date"]
+    assert (lake.version, rows(lake, "d.t")[0]) == (version + 1, (1, 8))
+
+
 def test_a_revert_that_changes_nothing_is_no_commit(lake):
     told(lake, "CREATE TABLE d.t (a INT)", "ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT")
     told(lake, "INSERT INTO d.t VALUES (5000000000)")
