@@ -146,6 +146,9 @@ class Pair:
         lake, state = self.lake.on(branch), self.model.state(branch)
         self.check(f"version of {branch}", self.model.version(branch), lake.version)
         self.check(f"databases on {branch}", names(d.name for d in state.databases.values()), names(lake.databases()))
+        for database in state.databases.values():
+            found = lake._session.database(database.name, lake._session.head()).properties
+            self.check(f"properties of {database.name} on {branch}", database.properties, dict(found))
         tables = {state.full_name(id): table for id, table in state.tables.items()}
         self.check(f"tables on {branch}", names(tables), names(lake.tables()))
         for name, table in tables.items():
@@ -154,6 +157,7 @@ class Pair:
             schema = {column.label: (column.type, column.nullable) for column in table.columns}
             self.check(f"schema of {where}", schema, self.shown_schema(opened.schema))
             self.check(f"properties of {where}", table.properties, opened.properties)
+            self.check(f"partitions of {where}", table.partitions, named_partitions(lake, opened))
             self.check(f"rows of {where}", counted(self.model.rows(branch, name)), self.shown_rows(opened.to_arrow()))
 
     def compare_all(self) -> None:

@@ -159,3 +159,55 @@ def test_a_statement_of_theirs_that_fails_on_new_rows_is_a_conflict_under_theirs
     with pytest.raises(MergeConflict, match="RESOLVE USING THEIRS does not settle this: USING OURS would") as refused:
         lake.merge("dev", detect="row", resolve="theirs")
     assert [(found.kind, found.rule) for found in refused.value.conflicts] == [("rows", "insert")]
+
+
+EVERY_KIND = {
+    # what happened to one object, on theirs and on ours: the records that it gives
+    "a name of two databases": (
+        ["CREATE DATABASE n"], ["CREATE DATABASE n"], [("n", "names")],
+    ),
+    "a name of two tables": (
+        ["CREATE TABLE d.twice (a INT)"], ["CREATE TABLE d.twice (b INT)"], [("d.twice", "names")],
+    ),
+    "a property of a database": (
+        ["ALTER DATABASE d UNSET DBPROPERTIES (x)"], ["ALTER DATABASE d UNSET DBPROPERTIES (x)"],
+        [("d", "same property")],
+    ),
+    "a table dropped and changed": (
+        ["INSERT INTO d.gone VALUES (2, 2)"], ["DROP TABLE d.gone"], [("d.gone", "drop")],
+    ),
+    "types": (
+        ["ALTER TABLE d.types ALTER COLUMN a TYPE SMALLINT"], ["ALTER TABLE d.types ALTER COLUMN a TYPE BIGINT"],
+        [("d.types", "A6.1")],
+    ),
+    "a constraint": (
+        ["ALTER TABLE d.nulls ALTER COLUMN a SET NOT NULL"], ["INSERT INTO d.nulls VALUES (2, NULL)"],
+        [("d.nulls", "A6.3")],
+    ),
+    "rows": (
+        ["UPDATE d.rows SET a = 2 WHERE id = 1", "DELETE FROM d.rows WHERE id = 2"],
+        ["UPDATE d.rows SET a = 3 WHERE id = 1", "UPDATE d.rows SET a = 3 WHERE id = 2"],
+        [("d.rows", "delete/update"), ("d.rows", "update/update")],
+    ),
+}  # fmt: skip
+
+
+def test_conflicts_of_every_kind_are_reported_at_once(lake):
+    told(lake, "ALTER DATABASE d SET DBPROPERTIES (x = '1')")
+    for table in ("gone", "types", "nulls", "rows"):
+        told(lake, f"CREATE TABLE d.{table} (id INT, a TINYINT)", f"INSERT INTO d.{table} VALUES (1, 1), (2, 1)")
+    dev = lake.create_branch("dev")
+    for theirs, ours, _ in EVERY_KIND.values():
+        told(dev, *theirs)
+        told(lake, *ours)
+    before = lake.version
+    shown = lake.conflicts("dev", detect="row")
+    expected = [record for _, _, records in EVERY_KIND.values() for record in records]
+    assert sorted((record.object, record.rule) for record in shown) == sorted(expected)
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev", detect="row")
+    assert list(refused.value.conflicts) == shown == list(lake.merge("dev", detect="row", dry_run=True).conflicts)
+    asked = [told(lake, f"{how} WITH (detect = 'row')") for how in ("SHOW CONFLICTS IN dev", "MERGE BRANCH dev DRY RUN")]
+    assert asked[0] == asked[1]
+    assert [row[2] for row in asked[0]] == [record.rule for record in shown]
+    assert lake.version == before
