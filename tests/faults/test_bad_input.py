@@ -445,7 +445,7 @@ def test_odd_names_name_everything(lake, name):
     assert one(lake, "d.t") == [1, 2]
 
 
-@pytest.mark.parametrize("name", [name for name in ODD_NAMES if "@" not in name and not name.isdigit()])
+@pytest.mark.parametrize("name", [name for name in ODD_NAMES if "@" not in name and name not in ("1", "-- comment")])
 def test_odd_names_name_branches_and_tags(lake, name):
     q = quoted(name)
     told(
