@@ -170,6 +170,24 @@ def test_all_conflicts_are_shown_if_asked_for(cli: Cli, words: list[str]) -> Non
         assert (f"… and {33 - count} more (--limit 0 shows all)" in shown) == (count < 33)
 
 
+@pytest.mark.parametrize(("option", "count"), [([], 30), (["-n", "0"], 30), (["-n", "2"], 2), (["--limit", "25"], 25)])
+def test_a_program_gets_all_conflicts_unless_it_asks_for_fewer(cli: Cli, option: list[str], count: int) -> None:
+    rows = ", ".join(f"({id}, 'x')" for id in range(10, 37))
+    sql(
+        cli,
+        f"INSERT INTO d.t VALUES {rows}",
+        "CREATE BRANCH dev",
+        "UPDATE d.t@dev SET v = 'y'",
+        "UPDATE d.t SET v = 'z'",
+    )
+    asked = ["dev", "--detect", "row", "--json", *option]
+    refused = cli("merge", *asked)
+    told = [cli("conflicts", *asked).json, cli("merge", "--dry-run", *asked).json["conflicts"]]
+    assert [len(conflicts) for conflicts in [*told, json.loads(refused.err)["conflicts"]]] == [count] * 3
+    assert refused.code == 3
+    assert "30 conflicts" in refused.err
+
+
 @pytest.mark.parametrize(
     "words",
     [

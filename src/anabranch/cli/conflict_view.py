@@ -34,9 +34,14 @@ def record(conflict: ConflictRecord) -> dict[str, Any]:
     return {name: plain(getattr(conflict, name)) for name in Conflicts.COLUMNS}
 
 
-def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int = SHOWN, *, stream: TextIO) -> list[str]:
-    """All of them, or the first ones and how many more there are; 0 is no limit. `stream`: where they are shown."""
-    shown = conflicts[:limit] if limit else conflicts
+def first(conflicts: Sequence[ConflictRecord], limit: int | None) -> Sequence[ConflictRecord]:
+    """All of them where nothing, or 0, is asked for: a program gets what it does not limit itself."""
+    return conflicts[:limit] if limit else conflicts
+
+
+def conflict_lines(conflicts: Sequence[ConflictRecord], limit: int | None, *, stream: TextIO) -> list[str]:
+    """The first ones and how many more there are; 0 is no limit. `stream`: where they are shown."""
+    shown = first(conflicts, SHOWN if limit is None else limit)
     lines = [line for conflict in shown for line in ["", *_lines(conflict, stream)]][1:]
     if len(shown) < len(conflicts):
         lines += ["", f"… and {len(conflicts) - len(shown):,} more (--limit 0 shows all)"]

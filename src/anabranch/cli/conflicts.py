@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from anabranch.cli import merging
-from anabranch.cli.conflict_view import conflict_lines, record
+from anabranch.cli.conflict_view import conflict_lines, first, record
 from anabranch.cli.exits import CONFLICT, OK
 from anabranch.cli.output import print_json
 from anabranch.cli.progress import working
@@ -25,7 +25,7 @@ def run(settings: Settings, args: argparse.Namespace) -> int:
         into = lake.branch if args.into is None else lake.on(args.into).branch
         conflicts = lake.conflicts(args.theirs, args.into, detect=args.detect)
     if settings.json:
-        print_json([record(conflict) for conflict in conflicts])
+        print_json([record(conflict) for conflict in first(conflicts, args.limit)])
     elif conflicts:
         print("\n".join(conflict_lines(conflicts, args.limit, stream=sys.stdout)))
     else:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from anabranch.cli.conflict_view import SHOWN, called, conflict_lines, next_steps, record
+from anabranch.cli.conflict_view import SHOWN, called, conflict_lines, first, next_steps, record
 from anabranch.cli.exits import CONFLICT, OK
 from anabranch.cli.output import plain, print_json, print_table
 from anabranch.cli.progress import working
 from anabranch.cli.refs import count
 from anabranch.cli.settings import Settings
-from anabranch.errors import MergeConflict
+from anabranch.errors import Conflicts, MergeConflict
 from anabranch.model.words import counted
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ def arguments(parser: argparse.ArgumentParser, otherwise: str = "row") -> None:
 
 
 def limit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-n", "--limit", metavar="N", type=count, default=SHOWN, help=f"only the first N conflicts; 0 for all ({SHOWN})"
-    )
+    told = f"only the first N conflicts; 0 for all ({SHOWN}, or all with --json)"
+    parser.add_argument("-n", "--limit", metavar="N", type=count, help=told)
 
 
 def detect(parser: argparse.ArgumentParser, otherwise: str = AS_SET) -> None:
@@ -74,6 +73,7 @@ class Meeting:
                 report = self.run(detect=args.detect, resolve=args.resolve, dry_run=args.dry_run)
         except MergeConflict as conflict:
             if settings.json:
+                conflict.conflicts = Conflicts(first(conflict.conflicts, args.limit))
                 raise
             said = _REFUSED[self.verb].format(theirs=self.theirs, into=self.into)
             said += f": {counted(len(conflict.conflicts), 'conflict')}."
@@ -85,7 +85,7 @@ class Meeting:
                 refused = self._refusal(report, args)
             print("\n".join(self._told(refused, settings, args, sys.stdout)))
         else:
-            self._print(report, settings, dry_run=args.dry_run)
+            self._print(report, settings, args)
         return CONFLICT if report.conflicts else OK
 
     def _refusal(self, report: MergeReport, args: argparse.Namespace) -> MergeConflict:
@@ -114,13 +114,14 @@ class Meeting:
         asked = settings.typed(self.into), self.verb, self.theirs
         return next_steps(*asked, *found, self.into, args.detect, *way_out, given=self.given)
 
-    def _print(self, report: MergeReport, settings: Settings, *, dry_run: bool) -> None:
+    def _print(self, report: MergeReport, settings: Settings, args: argparse.Namespace) -> None:
         changes = [] if report.up_to_date or report.conflicts else [row.asDict() for row in report.result()]
         if settings.json:
             version = report.commit.version if report.commit else None
-            told = {"branch": self.into, "version": version, "up_to_date": report.up_to_date, "dry_run": dry_run}
+            told = {"branch": self.into, "version": version, "up_to_date": report.up_to_date, "dry_run": args.dry_run}
             changes = [{name: plain(value) for name, value in row.items() if name != "status"} for row in changes]
-            print_json(told | {"changes": changes, "conflicts": [record(one) for one in report.conflicts]})
+            conflicts = [record(one) for one in first(report.conflicts, args.limit)]
+            print_json(told | {"changes": changes, "conflicts": conflicts})
         elif report.up_to_date:
             print(_NOTHING[self.verb].format(theirs=called(self.theirs), into=self.into))
         else:
