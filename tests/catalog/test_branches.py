@@ -88,6 +88,11 @@ def test_unknown_names_offer_the_nearest(catalog: Catalog) -> None:
         catalog.branch("developp")
     with pytest.raises(NotFound, match=r"tag \'relase'.*'release'"):
         catalog.drop_tag("relase")
+    for unlike, listed in ((catalog.resolve, "SHOW BRANCHES and SHOW TAGS"), (catalog.branch, "SHOW BRANCHES")):
+        with pytest.raises(NotFound, match=rf"'nope' does not exist\. {listed} \(`anabranch branch`"):
+            unlike("nope")
+    with pytest.raises(NotFound, match=r"'nope' does not exist\. SHOW TAGS \(`anabranch tag`\) lists them\."):
+        catalog.drop_tag("nope")
     for unknown in (catalog.head, catalog.branch_by_id):
         with pytest.raises(NotFound):
             unknown(77)

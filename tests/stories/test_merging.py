@@ -653,7 +653,7 @@ REFUSED = [
     ("REVERT `V1`", NotFound, "It is a tag of 'main@3'."),
     ("CHERRY PICK ''", Refused, "'' names no commit"),
     ("CHERRY PICK 'dev@'", Refused, "'dev@' names no branch"),
-    ("CHERRY PICK 'zzzz'", NotFound, "SHOW LOG lists the ids"),
+    ("CHERRY PICK 'zzzz'", NotFound, "SHOW LOG (`anabranch log --long`) lists the ids"),
     ("REVERT 0", Refused, "first commit"),
     ("DIFF main nope", NotFound, "'nope' does not exist"),
     ("DIFF main dev TABLE d.tt", NotFound, "Did you mean 'd.t'"),

@@ -60,6 +60,14 @@ _MOVE_REF = ref.update().where(ref.c.folded == bindparam("old"))
 _CHANGE_BRANCH = branch.update().where(branch.c.id == bindparam("branch"))
 
 
+# For those who write SQL, and for those who type commands.
+_LISTED = {
+    "branch": "SHOW BRANCHES (`anabranch branch`) lists them.",
+    "tag": "SHOW TAGS (`anabranch tag`) lists them.",
+    "branch or tag": "SHOW BRANCHES and SHOW TAGS (`anabranch branch`, `anabranch tag`) list them.",
+}
+
+
 class Branches(LakeOptions):
     """Names, heads and lineages."""
 
@@ -147,7 +155,8 @@ class Branches(LakeOptions):
         """A branch's head or a tag's position."""
         found = self._db.rows(_REF, {"folded": fold(name)})
         if not found:
-            raise NotFound("branch or tag", name, [known for known, _ in self._db.rows(_NAMES, {})])
+            known = [known for known, _ in self._db.rows(_NAMES, {})]
+            raise NotFound("branch or tag", name, known, _LISTED["branch or tag"])
         _, branch_id, version, head = found[0]
         self._memory.heads[branch_id] = head
         return Position(branch_id, head if version is None else version)
@@ -214,7 +223,7 @@ class Branches(LakeOptions):
             other = "tag" if kind == "branch" else "branch"
             raise NotFound(kind, name, hint=f"'{found[0].name}' is a {other}.")
         known = [row.name for row in self._db.rows(_NAMES, {}) if (row.version is None) == (kind == "branch")]
-        raise NotFound(kind, name, known)
+        raise NotFound(kind, name, known, _LISTED[kind])
 
     def _add_name(self, link: Link, name: str, branch_id: int, version: int | None, created_us: int) -> None:
         row = {

@@ -179,7 +179,7 @@ class Log(Branches):
         """A commit by its id, or by the beginning of it."""
         rows = self._db.rows(BY_ID, {"id": id}) or self._db.rows(_BY_PREFIX, {"prefix": _like(id)})
         if not rows:
-            raise NotFound("commit", id, hint="SHOW LOG lists the ids.")
+            raise NotFound("commit", id, hint="SHOW LOG (`anabranch log --long`) lists the ids.")
         if len({row.id for row in rows}) > 1:
             raise NotFound("commit", id, hint="Several commits begin so: give more of the id.")
         return commit_of(rows[0])
