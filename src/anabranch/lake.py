@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch import commands
+from anabranch import commands, given
 from anabranch.commands.result import Result
 from anabranch.commands.session import Ref, Session, Shared, as_ref, checked_limit, rerun
 from anabranch.errors import NotALake, Refused
@@ -123,7 +123,7 @@ class Lake:
     def set_options(self, options: Mapping[str, str]) -> None:
         commands.options.set_options(self._session, options)
 
-    def unset_options(self, names: Sequence[str]) -> None:
+    def unset_options(self, names: given.Names) -> None:
         """Back to the defaults."""
         commands.options.unset_options(self._session, names)
 
@@ -222,8 +222,8 @@ class Lake:
             from anabranch.sql.declare import table_parts
 
             sides = {table_parts(name): asked.side_of(f"resolve of {name}", s) for name, s in named_sides.items()}
-            given = {table_parts(name): Given.of(name, data) for name, data in named_rows.items()}
-            tables, rows = asked.tables_of(session, theirs, sides), asked.tables_of(session, theirs, given)
+            data = {table_parts(name): Given.of(name, those) for name, those in named_rows.items()}
+            tables, rows = asked.tables_of(session, theirs, sides), asked.tables_of(session, theirs, data)
         return merge_branch(session, theirs, asked.wishes(detect, resolve, tables, rows), dry_run=dry_run)
 
     def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> list[ConflictRecord]:
@@ -304,7 +304,7 @@ class Lake:
         commands.databases.set_database_properties(self._session, name, properties)
 
     @rerun
-    def unset_database_properties(self, name: str, keys: Sequence[str], *, if_exists: bool = False) -> None:
+    def unset_database_properties(self, name: str, keys: given.Names, *, if_exists: bool = False) -> None:
         commands.databases.unset_database_properties(self._session, name, keys, if_exists=if_exists)
 
     def describe_database(self, name: str) -> Result:
@@ -316,8 +316,8 @@ class Lake:
         name: str,
         schema: Any,
         *,
-        primary_key: Sequence[str] = (),
-        partitioned_by: Sequence[str] = (),
+        primary_key: given.Names = (),
+        partitioned_by: given.Names = (),
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
         if_not_exists: bool = False,
@@ -328,7 +328,13 @@ class Lake:
 
         parts = table_parts(name)
         declared, key = columns_of(schema)
-        spec = commands.tables.TableSpec(declared, primary_key or key, partitioned_by, properties or {}, comment)
+        spec = commands.tables.TableSpec(
+            declared,
+            given.names_or_none("primary_key", primary_key) or key,
+            given.names_or_none("partitioned_by", partitioned_by) or (),
+            {} if properties is None else given.properties("properties", properties),
+            given.text_or_none("comment", comment),
+        )
         commands.tables.create_table(self._session, parts, spec, if_not_exists=if_not_exists)
         return self.table(name)
 

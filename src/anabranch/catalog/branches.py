@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import ScalarSelect, Table, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
+from anabranch import given
 from anabranch.catalog.clock import now_us
 from anabranch.catalog.engine import Run
 from anabranch.catalog.links import Link
@@ -74,8 +75,6 @@ class Branches(LakeOptions):
     # --- branches
 
     def branch(self, name: str) -> Branch:
-        if not isinstance(name, str):
-            raise Refused(f"{name!r} names no branch: write its name.")
         return self._branch_row(self._named("branch", name).branch_id)
 
     def branch_by_id(self, branch_id: int) -> Branch:
@@ -216,7 +215,7 @@ class Branches(LakeOptions):
             self._memory.names[found.id] = Names(found.head, names.found)
 
     def _named(self, kind: str, name: str) -> Any:
-        found = self._db.rows(_REF, {"folded": fold(name)})
+        found = self._db.rows(_REF, {"folded": fold(given.name(kind, name))})
         if found and (found[0].version is None) == (kind == "branch"):
             return found[0]
         if found:

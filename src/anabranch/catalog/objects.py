@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import BindParameter, ColumnElement, Table, and_, bindparam, func, select
 
+from anabranch import given
 from anabranch.catalog.along import Along, On, in_batches
 from anabranch.catalog.engine import Run
 from anabranch.catalog.log import Log
@@ -106,7 +107,7 @@ class Objects(Log):
     def database(self, position: Position, name: str) -> DatabaseRecord | None:
         return self._meaning(
             position,
-            (fold(name),),
+            (fold(given.name("database", name)),),
             lambda: self._databases_named(self._db.rows, self.lineage(position), [name]).get(fold(name)),
         )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
+from anabranch import given
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
 from anabranch.commands.merge_plan import Wishes
@@ -47,10 +47,7 @@ def by_table(option: str, asked: Mapping[str, Wanted] | None, values: str) -> Ma
     """What was asked of tables, if it is a mapping from their names to `values`."""
     if asked is None:
         return {}
-    if not isinstance(asked, Mapping) or not all(isinstance(name, str) for name in asked):
-        was = reprlib.repr(asked)
-        raise Refused(f"{option} is a mapping from names of tables to {values}, not {was}: write {{'d.t': …}}.")
-    return asked
+    return given.mapping(option, asked, f"names of tables to {values}", "{'d.t': …}")
 
 
 def tables_of(session: Session, theirs: str, asked: Mapping[tuple[str, ...], Wanted]) -> dict[str, Wanted]:

@@ -43,7 +43,10 @@ def create_tag(session: Session, name: str, ref: Ref, *, if_not_exists: bool = F
 
 def drop_tag(session: Session, name: str, *, if_exists: bool = False) -> bool:
     """Whether there was one."""
-    if if_exists and fold(name) not in {fold(tag.name) for tag in session.catalog.tags()}:
-        return False
-    session.catalog.drop_tag(name)
+    try:
+        session.catalog.drop_tag(name)
+    except NotFound:
+        if if_exists:
+            return False
+        raise
     return True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
+from anabranch import given
 from anabranch.commands.session import Session
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model.history import Commit, Position
@@ -28,11 +29,13 @@ def create_database(
         if if_not_exists:
             return None
         raise AlreadyExists("database", name)
-    record = DatabaseRecord(str(uuid.uuid4()), name, dict(properties or {}), comment)
+    stored = {} if properties is None else given.properties("properties", properties)
+    record = DatabaseRecord(str(uuid.uuid4()), name, stored, given.text_or_none("comment", comment))
     return session.commit(head, "CREATE DATABASE", name, [_change(record, "create")], databases=(record,))
 
 
 def drop_database(session: Session, name: str, *, if_exists: bool = False, cascade: bool = False) -> Commit | None:
+    given.flag("cascade", cascade)
     head = session.head()
     if if_exists and session.catalog.database(head, name) is None:
         return None
@@ -69,11 +72,11 @@ def rename_database(session: Session, name: str, new_name: str) -> Commit:
 def set_database_properties(session: Session, name: str, properties: Mapping[str, str]) -> Commit:
     head = session.head()
     old = session.database(name, head)
-    return _with_properties(session, head, old, {**old.properties, **properties})
+    return _with_properties(session, head, old, {**old.properties, **given.properties("properties", properties)})
 
 
 def unset_database_properties(
-    session: Session, name: str, keys: Sequence[str], *, if_exists: bool = False
+    session: Session, name: str, keys: given.Names, *, if_exists: bool = False
 ) -> Commit | None:
     head = session.head()
     old = session.database(name, head)
@@ -86,8 +89,9 @@ def _with_properties(session: Session, head: Position, old: DatabaseRecord, prop
     return session.commit(head, "ALTER DATABASE", old.name, [_change(old, "properties")], databases=(new,))
 
 
-def without_keys(properties: Mapping[str, str], keys: Sequence[str], *, if_exists: bool) -> dict[str, str]:
+def without_keys(properties: Mapping[str, str], keys: given.Names, *, if_exists: bool) -> dict[str, str]:
     """The properties that stay; a key that is not there is an error unless told otherwise."""
+    keys = given.names("keys", keys)
     for key in keys:
         if key not in properties and not if_exists:
             raise NotFound("property", key, properties, "Nothing sets it.")

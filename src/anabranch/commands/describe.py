@@ -36,9 +36,10 @@ def show_tables(
     session: Session, database: str | None = None, pattern: str | None = None, ref: Ref | None = None
 ) -> Result:
     at = session.resolve(ref)
-    chosen = [session.database(database, at)] if database else session.catalog.databases(at)
+    chosen = session.catalog.databases(at) if database is None else [session.database(database, at)]
     names = {record.id: record.name for record in chosen}
-    records = [r for r in session.catalog.tables(at, chosen[0].id if database else None) if r.database_id in names]
+    only = None if database is None else chosen[0].id
+    records = [r for r in session.catalog.tables(at, only) if r.database_id in names]
     kept = set(like((record.name for record in records), pattern))
     records = sorted(records, key=lambda record: (names[record.database_id].lower(), record.name.lower()))
     rows = [[names[r.database_id], r.name, r.comment] for r in records if r.name in kept]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from anabranch import given
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.options import LAKE_OPTIONS, checked_lake_option
@@ -11,14 +12,15 @@ from anabranch.options import LAKE_OPTIONS, checked_lake_option
 
 def set_options(session: Session, options: Mapping[str, str]) -> None:
     """All of them, or none if one does not exist or cannot have its value."""
-    for name, value in options.items():
+    texts = given.properties("options", options)
+    for name, value in texts.items():
         checked_lake_option(name).check(value)
-    session.catalog.set_options(options)
+    session.catalog.set_options(texts)
 
 
-def unset_options(session: Session, names: Sequence[str]) -> None:
+def unset_options(session: Session, names: given.Names) -> None:
     """Back to the defaults."""
-    session.catalog.unset_options([checked_lake_option(name).name for name in names])
+    session.catalog.unset_options([checked_lake_option(name).name for name in given.names("names", names)])
 
 
 def lake_options(session: Session) -> dict[str, str]:

@@ -11,6 +11,7 @@ from anabranch.commands.databases import without_keys
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.engines import check_change, check_unkeyed, engine_spec
 from anabranch.errors import AlreadyExists, SchemaError, UnsupportedType
+from anabranch.given import Names
 from anabranch.model import types
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import checked, fold, qualified
@@ -160,9 +161,7 @@ def set_properties(session: Session, table: OpenTable, properties: Mapping[str, 
     return _with_properties(session, table, {**table.record.properties, **checked_properties(properties)})
 
 
-def unset_properties(
-    session: Session, table: OpenTable, keys: Sequence[str], *, if_exists: bool = False
-) -> Commit | None:
+def unset_properties(session: Session, table: OpenTable, keys: Names, *, if_exists: bool = False) -> Commit | None:
     left = without_keys(table.record.properties, keys, if_exists=if_exists)
     return None if left == table.record.properties else _with_properties(session, table, left)
 

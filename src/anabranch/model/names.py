@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from anabranch import given
 from anabranch.errors import InvalidName
 from anabranch.model.types import quote_identifier
 
@@ -20,7 +21,7 @@ def fold(name: str) -> str:
 
 def checked(kind: str, name: str) -> str:
     """The name itself, if it may name a `kind`."""
-    if not name.strip():
+    if not given.name(kind, name).strip():
         raise InvalidName(kind, name, "it is empty")
     if len(name) > MAX_LENGTH:
         raise InvalidName(kind, name, f"it is longer than {MAX_LENGTH} characters")

@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anabranch import given
 from anabranch.errors import SqlError
 from anabranch.sql.tokens import Kind, Token, tokenize
+
+
+def checked_args(args: Any) -> Any:
+    """The same, if markers can be bound to them."""
+    by_name = isinstance(args, Mapping) and all(isinstance(name, str) for name in args)
+    by_place = isinstance(args, Sequence) and not isinstance(args, (str, bytes))
+    if args is not None and not by_name and not by_place:
+        raise given.refused("args", "a dict for :name, or a list for ?", args)
+    return args
 
 
 def bind(text: str, args: Any) -> str:

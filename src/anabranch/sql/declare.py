@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anabranch import given
 from anabranch.commands.columns import ColumnSpec
-from anabranch.errors import Refused, SchemaError, SqlError
+from anabranch.errors import DataError, Refused, SchemaError, SqlError
 from anabranch.model.types import DataType, parse_type
 from anabranch.sql import refs
 from anabranch.sql import statements as s
@@ -18,7 +20,7 @@ from anabranch.sql.run import column_spec
 def table_name(text: str) -> refs.Name:
     """`database.table`, perhaps with `@ref`."""
     if not isinstance(text, str):
-        raise Refused(f"{text!r} names no table: write 'database.table'.")
+        raise Refused(f"{reprlib.repr(text)} names no table: write 'database.table'.")
     cursor = Cursor(text)
     name = refs.table_name(cursor)
     cursor.end()
@@ -42,11 +44,11 @@ def columns_of(schema: Any) -> tuple[list[ColumnSpec], Sequence[str]]:
         return [column_spec(definition) for definition in parsed.columns], parsed.primary_key
     if isinstance(schema, Mapping):
         return [ColumnSpec((name,), as_type(type_)) for name, type_ in schema.items()], ()
-    if type(schema).__module__.startswith("pyarrow"):
+    if type(schema).__name__ == "Schema" and type(schema).__module__.startswith("pyarrow"):
         from anabranch.storage.arrow_types import from_arrow
 
         return [ColumnSpec((f.name,), from_arrow(f.type, f"column '{f.name}'"), f.nullable) for f in schema], ()
-    if type(schema).__module__.startswith("pyspark"):
+    if type(schema).__name__ == "StructType" and type(schema).__module__.startswith("pyspark"):
         from anabranch.execution.spark_types import from_spark
 
         return [ColumnSpec((name,), type_) for name, type_ in from_spark(schema) if type_ is not None], ()
@@ -59,14 +61,18 @@ def as_type(type_: Any) -> DataType:
         return type_
     if isinstance(type_, str):
         return parse_type(type_)
+    import pyarrow as pa
+
     from anabranch.storage.arrow_types import from_arrow
 
+    if not isinstance(type_, pa.DataType):
+        raise SchemaError(f"{reprlib.repr(type_)} is not a type: give its SQL name ('bigint') or an Arrow type.")
     return from_arrow(type_)
 
 
 def column_path(text: str) -> tuple[str, ...]:
     """`a`, or `a.b` for a field; a name that needs backquotes in SQL needs them here."""
-    cursor = Cursor(text)
+    cursor = Cursor(given.name("column", text))
     path = cursor.path("a column name")
     cursor.end()
     return tuple(path)
@@ -78,7 +84,11 @@ def sql_literal(value: Any) -> str:
 
     from anabranch.expressions import literal_sql
 
-    return literal_sql(pa.scalar(value))
+    try:
+        scalar = pa.scalar(value)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise DataError(f"{reprlib.repr(value)} is no value that a table can hold: {error}.") from error
+    return literal_sql(scalar)
 
 
 def sql_text(value: Any) -> str:

@@ -124,7 +124,10 @@ def as_frame(session: Session, data: Any) -> DataFrame:
     """What a user passes as a frame: a DataFrame of Spark, or anything that Arrow can hold."""
     from anabranch.execution.incoming import arrow_table, is_spark_frame
 
-    return data if is_spark_frame(data) else session.shared.spark().createDataFrame(arrow_table(data))
+    if is_spark_frame(data):
+        return data
+    rows = arrow_table(data)  # what cannot be one starts no Spark
+    return session.shared.spark().createDataFrame(rows)
 
 
 def table_frame(session: Session, table: OpenTable, labels: Sequence[str] | None, where: str | None) -> DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from anabranch import given
 from anabranch.errors import SqlError, nearest
 from anabranch.sql import alter, branches, databases, lakes, merge_into, merging, rows, show, tables
 from anabranch.sql.cursor import Cursor
@@ -18,7 +19,7 @@ from anabranch.sql.tokens import Kind
 
 def parse(text: str) -> Statement:
     """The one statement in `text`; a `;` may close it."""
-    cursor = Cursor(text)
+    cursor = Cursor(given.text("a statement", text, "SQL text"))
     statement = _statement(cursor)
     cursor.end()
     return statement

@@ -16,7 +16,7 @@ from anabranch.errors import Refused, SqlError
 from anabranch.model.types import parse_type
 from anabranch.sql import run_merge, run_merging, run_rows
 from anabranch.sql import statements as s
-from anabranch.sql.bind import bind
+from anabranch.sql.bind import bind, checked_args
 from anabranch.sql.frames import micros, open_use, plans_of, position_ref, run_query
 from anabranch.sql.parser import parse
 from anabranch.sql.query import prepare
@@ -29,7 +29,7 @@ OK = ("status",)
 @rerun
 def run(session: Session, text: str, args: Any = None, frames: Frames | None = None) -> Any:
     """A Spark DataFrame for a query, a Result for all else."""
-    statement = parse(text)
+    statement, args = parse(text), checked_args(args)
     if isinstance(statement, s.Query):
         return run_query(session, text, args, frames)
     if args and not isinstance(statement, s.Explain):

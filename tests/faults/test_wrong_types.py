@@ -1,0 +1,145 @@
+"""What Python's API is given of a wrong type, for every parameter: an error of ours that says so, and nothing changed.
+
+A table has, for each method, arguments that are right, and for each parameter those of VALUES that are of a right type.
+"""
+
+import inspect
+import reprlib
+
+import pytest
+
+from anabranch.errors import AnabranchError, InvalidOption
+from anabranch.lake import Lake
+
+THING = object()
+VALUES = (None, 5, b"x", [], {}, THING, True, 2.5, [5], {5: 5}, [None], {"x": THING})
+FLAGS = {"if_exists", "if_not_exists", "dropped", "dry_run", "extended", "first", "drop_default", "create"}
+"""What Python takes for true is true."""
+
+LAKE = {
+    "sql": ({"text": "SHOW TABLES"}, {"text": (), "args": (None, [], {}, [5], [None], {"x": THING})}),
+    "set_options": ({}, {"options": ({},)}),
+    "unset_options": ({}, {"names": ([],)}),
+    "on": ({}, {"branch": ()}),
+    "use": ({}, {"branch": ()}),
+    "create_branch": ({"name": "new"}, {"name": (), "from_": (None, 5), "version": (None, 5)}),
+    "drop_branch": ({}, {"name": ()}),
+    "rename_branch": ({"name": "dev", "new_name": "new"}, {"name": (), "new_name": ()}),
+    "branches": ({}, {}),
+    "create_tag": ({"name": "new"}, {"name": (), "ref": (None, 5), "version": (None, 5)}),
+    "drop_tag": ({}, {"name": ()}),
+    "rename_tag": ({"name": "v1", "new_name": "new"}, {"name": (), "new_name": ()}),
+    "tags": ({}, {}),
+    "log": ({}, {"ref": (None, 5), "limit": (None, 5)}),
+    "graph": ({}, {"ref": (None, 5), "limit": (None, 5)}),
+    "describe_branches": ({}, {}),
+    "merge": (
+        {"theirs": "dev"},
+        {
+            "theirs": (),
+            "into": (None,),
+            "detect": (None,),
+            "resolve": (None,),
+            "resolve_tables": (None, {}),
+            "resolutions": (None, {}),
+        },
+    ),
+    "conflicts": ({"theirs": "dev"}, {"theirs": (), "into": (None,), "detect": (None,)}),
+    "cherry_pick": ({"commit": 5}, {"commit": (5,), "resolve": (None,), "detect": (None,)}),
+    "revert": ({"commit": 5}, {"commit": (5,), "resolve": (None,), "detect": (None,)}),
+    "diff": ({"old": "dev"}, {"old": (None, 5), "new": (None, 5), "table": (None,)}),
+    "sections": ({"table": "d.t"}, {"table": (), "against": (None, 5)}),
+    "databases": ({}, {}),
+    "create_database": ({"name": "e"}, {"name": (), "comment": (None,), "properties": (None, {})}),
+    "drop_database": ({"name": "d", "cascade": True}, {"name": (), "cascade": (True,)}),
+    "rename_database": ({"name": "d", "new_name": "e"}, {"name": (), "new_name": ()}),
+    "set_database_properties": ({"name": "d", "properties": {"x": "y"}}, {"name": (), "properties": ({},)}),
+    "unset_database_properties": ({"name": "d", "keys": ["x"]}, {"name": (), "keys": ([],)}),
+    "describe_database": ({}, {"name": ()}),
+    "create_table": (
+        {"name": "d.new", "schema": "a INT, b INT"},
+        {
+            "name": (),
+            "schema": ({},),
+            "primary_key": (None, []),
+            "partitioned_by": (None, []),
+            "properties": (None, {}),
+            "comment": (None,),
+        },
+    ),
+    "table": ({"name": "d.t"}, {"name": (), "version": (None, 5)}),
+    "tables": ({}, {"database": (None,)}),
+    "drop_table": ({}, {"name": ()}),
+    "optimize": ({}, {"table": ()}),
+    "restore": ({"version": 5}, {"version": (5,), "table": (None,), "database": (None,)}),
+    "close": ({}, {}),
+}
+
+TABLES = {"lake": LAKE}
+
+
+def parameters(method) -> set[str]:
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return {name for name, one in inspect.signature(method).parameters.items() if one.kind not in kinds} - {"self"}
+
+
+def cases(**tables):
+    return [
+        pytest.param(of, method, right, parameter, taken, id=f"{of}.{method}({parameter})")
+        for of, table in tables.items()
+        for method, (right, takes) in table.items()
+        for parameter, taken in takes.items()
+    ]
+
+
+def is_taken(value, taken) -> bool:
+    return any(value is one or (type(value) is type(one) and repr(value) == repr(one)) for one in taken)
+
+
+def state(lake):
+    heads = {branch.name: branch.head for branch in lake.branches(dropped=True)}
+    return heads, [tag.name for tag in lake.tags()], lake.options, lake.branch
+
+
+def refuses(lake, call, taken) -> None:
+    before = state(lake)
+    for value in VALUES:
+        if not is_taken(value, taken):
+            with pytest.raises(AnabranchError) as raised:
+                pytest.fail(f"takes {value!r}: {call(value)!r}")
+            inner = [*value, *value.values()] if isinstance(value, dict) else []
+            said = [type(value).__name__, repr(value), *map(reprlib.repr, [value, *inner])]
+            assert any(word in str(raised.value) for word in said), str(raised.value)
+    assert state(lake) == before
+
+
+@pytest.mark.parametrize(("cls", "table"), [(Lake, LAKE)])
+def test_every_parameter_is_in_the_table(cls, table):
+    methods = {name: method for name, method in vars(cls).items() if callable(method) and not name.startswith("_")}
+    assert {name: parameters(method) - FLAGS for name, method in methods.items()} == {
+        name: set(takes) for name, (_, takes) in table.items()
+    }
+
+
+@pytest.mark.parametrize(("of", "method", "right", "parameter", "taken"), cases(**TABLES))
+def test_a_wrong_type_is_refused_and_changes_nothing(lake, of, method, right, parameter, taken):
+    refuses(lake, lambda value: getattr(lake, method)(**{**right, parameter: value}), taken)
+
+
+def test_one_text_is_one_name_and_not_its_letters(lake):
+    lake.set_options({"merge.detect": "row"})
+    lake.unset_options("merge.detect")
+    assert lake.options["merge.detect"] == "file"
+    lake.set_database_properties("d", {"owner": "ann"})
+    lake.unset_database_properties("d", "owner")
+    table = lake.create_table("d.new", "id INT, name STRING, day INT", primary_key="id", properties={"note": "x"})
+    table.unset_properties("note")
+    assert table.properties == {}
+    assert lake.create_table("d.parted", {"id": "int", "day": "int"}, partitioned_by="day").partitions() == []
+
+
+def test_numbers_and_truths_are_properties_as_in_sql(lake):
+    table = lake.create_table("d.new", "id INT", primary_key="id", properties={"ignore-delete": True, "n": 5})
+    assert table.properties == {"ignore-delete": "true", "n": "5"}
+    with pytest.raises(InvalidOption, match="'5'"):
+        lake.set_options({"merge.detect": 5})
