@@ -48,6 +48,16 @@ def connect(
     from anabranch.catalog import Catalog
     from anabranch.storage.files import Files
 
+    if not isinstance(path_or_url, (str, os.PathLike)):
+        raise given.refused("path_or_url", "the path of a folder, or a URL", path_or_url)
+    if spark is not None and not hasattr(spark, "createDataFrame"):
+        raise given.refused("spark", "a SparkSession", spark)
+    if limits is not None and not isinstance(limits, Limits):
+        raise given.refused("limits", "an anabranch.Limits", limits)
+    if storage_options is not None:
+        given.mapping("storage_options", storage_options, "names to values", "{'name': …}")
+    given.text_or_none("catalog", catalog, "the URL of a database, as text")
+    given.text_or_none("author", author)
     url = os.fspath(path_or_url)
     files = Files(url, storage_options, durable=durability == "disk")
     address = catalog or _embedded(files, create=create)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from anabranch import given
 from anabranch.errors import InvalidOption, Refused, UnknownOption, nearest
 from anabranch.texts import is_number
 
@@ -188,3 +189,8 @@ class Limits:
     written here: a job would shuffle them first."""
     bundle: int = 32 << 20
     """What one task reads of small parts."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not isinstance(value, int):
+                raise given.refused(name, "a whole number", value)

@@ -8,8 +8,10 @@ import reprlib
 
 import pytest
 
-from anabranch.errors import AnabranchError, InvalidOption
+import anabranch
+from anabranch.errors import AnabranchError, InvalidOption, Refused
 from anabranch.lake import Lake
+from anabranch.options import Limits
 
 THING = object()
 VALUES = (None, 5, b"x", [], {}, THING, True, 2.5, [5], {5: 5}, [None], {"x": THING})
@@ -75,6 +77,18 @@ LAKE = {
     "close": ({}, {}),
 }
 
+CONNECT = {
+    "path_or_url": (),
+    "catalog": (None,),
+    "spark": (None,),
+    "branch": (),
+    "author": (None,),
+    "durability": (),
+    "storage_options": (None, {}, {"x": THING}),
+    "limits": (None,),
+}
+
+
 TABLES = {"lake": LAKE}
 
 
@@ -124,6 +138,21 @@ def test_every_parameter_is_in_the_table(cls, table):
 @pytest.mark.parametrize(("of", "method", "right", "parameter", "taken"), cases(**TABLES))
 def test_a_wrong_type_is_refused_and_changes_nothing(lake, of, method, right, parameter, taken):
     refuses(lake, lambda value: getattr(lake, method)(**{**right, parameter: value}), taken)
+
+
+@pytest.mark.parametrize("parameter", CONNECT)
+def test_a_lake_is_not_opened_with_a_wrong_type(lake, folder, parameter):
+    assert parameters(anabranch.connect) - FLAGS == set(CONNECT)
+    right = {"path_or_url": folder}
+    refuses(lake, lambda value: anabranch.connect(**{**right, parameter: value}), CONNECT[parameter])
+
+
+def test_nothing_is_made_where_a_lake_is_not_opened(tmp_path):
+    with pytest.raises(Refused, match=r"limits is an anabranch\.Limits, not 5"):
+        anabranch.connect(tmp_path / "new", limits=5)
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(Refused, match="local_work is a whole number, not '64 MB'"):
+        Limits(local_work="64 MB")
 
 
 def test_one_text_is_one_name_and_not_its_letters(lake):
