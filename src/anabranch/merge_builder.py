@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anabranch import given
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session, rerun
 from anabranch.errors import Refused
@@ -33,15 +34,15 @@ class MergeBuilder:
 
     def when_matched(self, condition: str | None = None) -> WhenClause:
         """For target rows that a source row matches."""
-        return WhenClause(self, "matched", condition)
+        return WhenClause(self, "matched", given.condition("condition", condition))
 
     def when_not_matched(self, condition: str | None = None) -> WhenClause:
         """For source rows that match no target row."""
-        return WhenClause(self, "not matched", condition)
+        return WhenClause(self, "not matched", given.condition("condition", condition))
 
     def when_not_matched_by_source(self, condition: str | None = None) -> WhenClause:
         """For target rows that no source row matches."""
-        return WhenClause(self, "not matched by source", condition)
+        return WhenClause(self, "not matched by source", given.condition("condition", condition))
 
     def with_schema_evolution(self) -> MergeBuilder:
         """Columns of the source that the target lacks are added to it."""
@@ -106,7 +107,7 @@ class WhenClause:
             if self._kind == "not matched by source":
                 raise Refused("update('*') has no source row here: give the columns to set.")
             return self._added(Clause(self._kind, verb, self._condition))
-        if not values:
+        if not given.mapping(f"what {verb}() takes", values, "columns to values", "{'column': …}, or '*'"):
             raise Refused(f"{verb}() needs at least one column.")
         columns = tuple(declare.column_path(label) for label in values)
         texts = tuple(_text(value) for value in values.values())
@@ -121,11 +122,12 @@ def _text(value: Any) -> str | None:
     return None if text.strip().upper() == "DEFAULT" else text
 
 
-def on_columns(on: str | Sequence[str], aliases: tuple[str, str]) -> str:
+def on_columns(on: given.Names, aliases: tuple[str, str]) -> str:
     """A condition as it is, or the equality of columns that both sides have."""
     if isinstance(on, str):
         return on
-    if not on:
+    columns = given.names("on", on)
+    if not columns:
         raise Refused("a merge needs a condition, or the columns that both sides have in common.")
     target, source = map(quote_identifier, aliases)
-    return " AND ".join(f"{target}.{quote_identifier(c)} = {source}.{quote_identifier(c)}" for c in on)
+    return " AND ".join(f"{target}.{quote_identifier(c)} = {source}.{quote_identifier(c)}" for c in columns)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anabranch import given
 from anabranch.commands import columns, describe, partitions, tables
 from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame, insert_here
 from anabranch.commands.result import Result
@@ -83,18 +84,19 @@ class Table:
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def _plan(self, wanted: Sequence[str] | None, where: str | None) -> ScanPlan:
-        table = self._open()
+    def _plan(self, columns: given.Names | None, where: str | None) -> ScanPlan:
+        table, wanted = self._open(), given.names_or_none("columns", columns)
+        where = given.condition("where", where)
         predicate = None if where is None else Predicate(where, Scope(self._names))
         if predicate is not None:
             predicate.compiled(table.schema)
         return plan_scan(self._session.view(table), wanted, predicate)
 
-    def to_arrow(self, columns: Sequence[str] | None = None, where: str | None = None) -> pa.Table:
+    def to_arrow(self, columns: given.Names | None = None, where: str | None = None) -> pa.Table:
         """The rows, read in this process; no Spark is started."""
         return read_table(self._plan(columns, where))
 
-    def lookup(self, keys: Any, columns: Sequence[str] | None = None) -> pa.Table:
+    def lookup(self, keys: Any, columns: given.Names | None = None) -> pa.Table:
         """The rows of a batch of keys, in their order; keys that are not there have none. `keys`: the key's columns as
         Arrow, pandas, polars, dicts; or, of a key with one column, a list of values."""
         from anabranch.commands.lookup import lookup
@@ -105,20 +107,22 @@ class Table:
             raise Refused(f"table '{table.name}' has no primary key to look up. Use to_arrow(where=…).")
         if len(key) == 1 and isinstance(keys, (list, tuple)) and not any(isinstance(k, Mapping) for k in keys):
             keys = {table.schema.physical(key[0]).label: list(keys)}  # type: ignore[union-attr]
-        return lookup(self._session, table, arrow_table(keys, table.schema), columns)
+        wanted = given.names_or_none("columns", columns)
+        return lookup(self._session, table, arrow_table(keys, table.schema), wanted)
 
-    def to_batches(self, columns: Sequence[str] | None = None, where: str | None = None) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, columns: given.Names | None = None, where: str | None = None) -> Iterator[pa.RecordBatch]:
         """The same in pieces, in bounded memory."""
         for table in read_batches(self._plan(columns, where)):
             yield from table.to_batches()
 
-    def to_pandas(self, columns: Sequence[str] | None = None, where: str | None = None) -> pd.DataFrame:
+    def to_pandas(self, columns: given.Names | None = None, where: str | None = None) -> pd.DataFrame:
         return self.to_arrow(columns, where).to_pandas()
 
-    def to_spark(self, columns: Sequence[str] | None = None, where: str | None = None) -> DataFrame:
+    def to_spark(self, columns: given.Names | None = None, where: str | None = None) -> DataFrame:
         from anabranch.sql.frames import table_frame
 
-        return table_frame(self._session, self._open(), columns, where)
+        wanted = given.names_or_none("columns", columns)
+        return table_frame(self._session, self._open(), wanted, given.condition("where", where))
 
     def count(self) -> int:
         """The number of rows, from metadata alone; of a keyed table, from its keys."""
@@ -149,8 +153,8 @@ class Table:
         table = self._writable()
         if partition is None and not dynamic:
             return self._insert(data, EVERYTHING)
-        spec = {label: declare.sql_literal(value) for label, value in (partition or {}).items()}
-        scope = Overwrite(partitions.scope(self._session, table, spec), dynamic=dynamic)
+        spec = {} if partition is None else _values("partition", partition)
+        scope = Overwrite(partitions.scope(self._session, table, spec), dynamic=given.flag("dynamic", dynamic))
         return self._insert(data, scope, {table.schema.column(label).physical: text for label, text in spec.items()})
 
     @rerun
@@ -174,7 +178,7 @@ class Table:
     @rerun
     def delete(self, where: str | None = None) -> int:
         """Deletes the rows that the SQL predicate is true for; without one, all rows."""
-        statement = s.Delete(Name(self._names), where=where)
+        statement = s.Delete(Name(self._names), where=given.condition("where", where))
         self._writable()
         return run_rows.run_delete(self._session, statement, None, {}).collect()[0][0]
 
@@ -182,19 +186,19 @@ class Table:
     def update(self, set: Mapping[str, Any], where: str | None = None) -> int:
         """Updates rows: column -> SQL expression (text), or a Python value that is not text."""
         self._writable()
-        if not set:
+        if not given.mapping("set", set, "columns to values", "{'column': …}"):
             raise Refused("update() needs at least one column to set.")
         pairs = tuple((declare.column_path(label), declare.sql_text(value)) for label, value in set.items())
-        statement = s.Update(Name(self._names), pairs, where=where)
+        statement = s.Update(Name(self._names), pairs, where=given.condition("where", where))
         return run_rows.run_update(self._session, statement, None, {}).collect()[0][0]
 
-    def merge(self, source: Any, on: str | Sequence[str], *, alias: str = "t", source_alias: str = "s") -> MergeBuilder:
+    def merge(self, source: Any, on: given.Names, *, alias: str = "t", source_alias: str = "s") -> MergeBuilder:
         """A MERGE INTO this table: add clauses, then `execute()`. `source`: Arrow, pandas, polars, dicts, a Spark
         DataFrame, or a Table; `on`: a SQL condition on `t` and `s`, or a list of columns that are equal in both."""
         self._writable()
-        aliases = (alias, source_alias)
-        given = source._small_or_frame if isinstance(source, Table) else repeatable(source)
-        return MergeBuilder(self._session, self._names, given, on_columns(on, aliases), aliases)
+        aliases = given.text("alias", alias), given.text("source_alias", source_alias)
+        rows = source._small_or_frame if isinstance(source, Table) else repeatable(source)
+        return MergeBuilder(self._session, self._names, rows, on_columns(on, aliases), aliases)
 
     def _small_or_frame(self) -> pa.Table | DataFrame:
         plan = self._plan(None, None)
@@ -202,7 +206,7 @@ class Table:
 
     @rerun
     def truncate(self, partition: Mapping[str, Any] | None = None) -> None:
-        spec = None if partition is None else {k: declare.sql_literal(v) for k, v in partition.items()}
+        spec = None if partition is None else _values("partition", partition)
         partitions.truncate(self._session, self._writable(), spec)
 
     # --- columns and properties ---------------------------------------------------------------------------------------
@@ -214,13 +218,19 @@ class Table:
         type: Any,
         *,
         nullable: bool = True,
-        default: str | None = None,
+        default: Any = None,
         comment: str | None = None,
         after: str | None = None,
         first: bool = False,
     ) -> None:
-        """`default` is SQL text; `name` may be a path into a struct."""
-        spec = columns.ColumnSpec(declare.column_path(name), declare.as_type(type), nullable, default, comment)
+        """`default`: SQL text, or a Python value that is not text; `name` may be a path into a struct."""
+        spec = columns.ColumnSpec(
+            declare.column_path(name),
+            declare.as_type(type),
+            given.flag("nullable", nullable),
+            None if default is None else declare.sql_text(default),
+            given.text_or_none("comment", comment),
+        )
         columns.add_columns(self._session, self._writable(), [(spec, _place(after, first))])
 
     @rerun
@@ -238,7 +248,7 @@ class Table:
         *,
         type: Any = None,
         nullable: bool | None = None,
-        default: str | None = None,
+        default: Any = None,
         drop_default: bool = False,
         comment: str | None = None,
         after: str | None = None,
@@ -250,10 +260,10 @@ class Table:
             self._writable(),
             declare.column_path(name),
             type=None if type is None else declare.as_type(type),
-            nullable=nullable,
-            default=default,
+            nullable=None if nullable is None else given.flag("nullable", nullable),
+            default=None if default is None else declare.sql_text(default),
             drop_default=drop_default,
-            comment=comment,
+            comment=given.text_or_none("comment", comment),
             place=_place(after, first),
         )
 
@@ -266,26 +276,34 @@ class Table:
 
     @rerun
     def set_properties(self, properties: Mapping[str, str]) -> None:
-        tables.set_properties(self._session, self._writable(), properties)
+        tables.set_properties(self._session, self._writable(), given.properties("properties", properties))
 
     @rerun
-    def unset_properties(self, keys: Sequence[str], *, if_exists: bool = False) -> None:
+    def unset_properties(self, keys: given.Names, *, if_exists: bool = False) -> None:
         tables.unset_properties(self._session, self._writable(), keys, if_exists=if_exists)
 
     @rerun
     def set_comment(self, comment: str | None) -> None:
-        tables.set_table_comment(self._session, self._writable(), comment)
+        tables.set_table_comment(self._session, self._writable(), given.text_or_none("comment", comment))
 
     @rerun
     def add_partition(self, values: Mapping[str, Any], *, if_not_exists: bool = False) -> None:
-        spec = {label: declare.sql_literal(value) for label, value in values.items()}
+        spec = _values("values", values)
         partitions.add_partitions(self._session, self._writable(), [spec], if_not_exists=if_not_exists)
 
     @rerun
     def drop_partition(self, values: Mapping[str, Any], *, if_exists: bool = False) -> None:
-        spec = {label: declare.sql_literal(value) for label, value in values.items()}
+        spec = _values("values", values)
         partitions.drop_partitions(self._session, self._writable(), [spec], if_exists=if_exists)
 
 
 def _place(after: str | None, first: bool) -> Place | None:
-    return Place(after) if after is not None or first else None
+    return Place(None if after is None else given.name("column", after)) if after is not None or first else None
+
+
+def _values(parameter: str, partition: Mapping[str, Any]) -> dict[str, str]:
+    """What names a partition, as SQL; nothing at all would name every one."""
+    values = given.mapping(parameter, partition, "partition columns to values", "{'column': …}")
+    if not values:
+        raise Refused(f"{parameter} names no partition: give a value for one of its columns at least.")
+    return {label: declare.sql_literal(value) for label, value in values.items()}

@@ -11,7 +11,10 @@ import pytest
 import anabranch
 from anabranch.errors import AnabranchError, InvalidOption, Refused
 from anabranch.lake import Lake
+from anabranch.merge_builder import MergeBuilder, WhenClause
 from anabranch.options import Limits
+from anabranch.table import Table
+from tests.stories.telling import rows
 
 THING = object()
 VALUES = (None, 5, b"x", [], {}, THING, True, 2.5, [5], {5: 5}, [None], {"x": THING})
@@ -77,6 +80,65 @@ LAKE = {
     "close": ({}, {}),
 }
 
+TABLE = {
+    "to_arrow": ({}, {"columns": (None, []), "where": (None,)}),
+    "lookup": ({"keys": [1]}, {"keys": ([], {}, [5], [None]), "columns": (None, [])}),
+    "to_batches": ({}, {"columns": (None, []), "where": (None,)}),
+    "to_pandas": ({}, {"columns": (None, []), "where": (None,)}),
+    "to_spark": ({}, {"columns": (None, []), "where": (None,)}),
+    "count": ({}, {}),
+    "history": ({}, {"limit": (None, 5)}),
+    "describe": ({}, {}),
+    "partitions": ({}, {}),
+    "write": ({}, {"data": ([], {})}),
+    "overwrite": ({"data": []}, {"data": ([], {}), "partition": (None, {}), "dynamic": (None, [], {}, True)}),
+    "delete": ({}, {"where": (None,)}),
+    "update": ({"set": {"v": "1"}}, {"set": ({},), "where": (None,)}),
+    "merge": ({"source": [], "on": ["k"]}, {"source": ([], {}), "on": ([],), "alias": (), "source_alias": ()}),
+    "truncate": ({}, {"partition": (None, {})}),
+    "add_column": (
+        {"name": "z", "type": "int"},
+        {
+            "name": (),
+            "type": (),
+            "nullable": (True,),
+            "default": VALUES,
+            "comment": (None,),
+            "after": (None,),
+        },
+    ),
+    "drop_column": ({}, {"name": ()}),
+    "rename_column": ({"name": "v", "new_name": "w"}, {"name": (), "new_name": ()}),
+    "alter_column": (
+        {"name": "v"},
+        {
+            "name": (),
+            "type": (None,),
+            "nullable": (None, True),
+            "default": VALUES,
+            "comment": (None,),
+            "after": (None,),
+        },
+    ),
+    "rename": ({}, {"new_name": ()}),
+    "set_properties": ({}, {"properties": ({},)}),
+    "unset_properties": ({}, {"keys": ([],)}),
+    "set_comment": ({}, {"comment": (None,)}),
+    "add_partition": ({}, {"values": ({},)}),
+    "drop_partition": ({}, {"values": ({},)}),
+}
+
+BUILDER = {
+    "when_matched": ({}, {"condition": (None,)}),
+    "when_not_matched": ({}, {"condition": (None,)}),
+    "when_not_matched_by_source": ({}, {"condition": (None,)}),
+    "with_schema_evolution": ({}, {}),
+    "execute": ({}, {}),
+    "explain": ({}, {}),
+}
+
+CLAUSE = {"update": ({}, {"set": ({},)}), "insert": ({}, {"values": ({},)}), "delete": ({}, {})}
+
 CONNECT = {
     "path_or_url": (),
     "catalog": (None,),
@@ -89,7 +151,7 @@ CONNECT = {
 }
 
 
-TABLES = {"lake": LAKE}
+TABLES = {"lake": LAKE, "table": TABLE, "builder": BUILDER, "clause": CLAUSE}
 
 
 def parameters(method) -> set[str]:
@@ -127,7 +189,9 @@ def refuses(lake, call, taken) -> None:
     assert state(lake) == before
 
 
-@pytest.mark.parametrize(("cls", "table"), [(Lake, LAKE)])
+@pytest.mark.parametrize(
+    ("cls", "table"), [(Lake, LAKE), (Table, TABLE), (MergeBuilder, BUILDER), (WhenClause, CLAUSE)]
+)
 def test_every_parameter_is_in_the_table(cls, table):
     methods = {name: method for name, method in vars(cls).items() if callable(method) and not name.startswith("_")}
     assert {name: parameters(method) - FLAGS for name, method in methods.items()} == {
@@ -137,7 +201,28 @@ def test_every_parameter_is_in_the_table(cls, table):
 
 @pytest.mark.parametrize(("of", "method", "right", "parameter", "taken"), cases(**TABLES))
 def test_a_wrong_type_is_refused_and_changes_nothing(lake, of, method, right, parameter, taken):
-    refuses(lake, lambda value: getattr(lake, method)(**{**right, parameter: value}), taken)
+    def call(value):
+        given = {**right, parameter: value}
+        if of == "lake":
+            return getattr(lake, method)(**given)
+        table = keyed(lake) if method == "lookup" else lake.table("d.p")
+        if of == "table":
+            done = getattr(table, method)(**given)
+            if isinstance(done, MergeBuilder):
+                return done.when_not_matched().insert("*").execute()
+            return list(done) if method == "to_batches" else done
+        merge = table.merge([{"v": 1, "k": "a"}], ["k"])
+        if of == "builder":
+            return getattr(merge, method)(**given)
+        return getattr(merge.when_not_matched() if method == "insert" else merge.when_matched(), method)(**given)
+
+    if method == "lookup":
+        keyed(lake)
+    refuses(lake, call, taken)
+
+
+def keyed(lake):
+    return lake.create_table("d.keyed", "id INT", primary_key=["id"], if_not_exists=True)
 
 
 @pytest.mark.parametrize("parameter", CONNECT)
@@ -165,10 +250,48 @@ def test_one_text_is_one_name_and_not_its_letters(lake):
     table.unset_properties("note")
     assert table.properties == {}
     assert lake.create_table("d.parted", {"id": "int", "day": "int"}, partitioned_by="day").partitions() == []
+    assert lake.table("d.t").to_arrow(columns="name").column_names == ["name"]
 
 
 def test_numbers_and_truths_are_properties_as_in_sql(lake):
     table = lake.create_table("d.new", "id INT", primary_key="id", properties={"ignore-delete": True, "n": 5})
-    assert table.properties == {"ignore-delete": "true", "n": "5"}
+    table.set_properties({"num-sorted-run.compaction-trigger": 7})
+    assert table.properties == {"ignore-delete": "true", "n": "5", "num-sorted-run.compaction-trigger": "7"}
     with pytest.raises(InvalidOption, match="'5'"):
         lake.set_options({"merge.detect": 5})
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda table: table.drop_partition({}), "values names no partition"),
+        (lambda table: table.truncate({}), "partition names no partition"),
+        (lambda table: table.overwrite([{"v": 9}], {}), "partition names no partition"),
+        (lambda table: table.add_partition({"k": THING}), "is no value that a table can hold"),
+        (lambda table: table.update({"v": {5: 5}}), "{5: 5} is no value that a table can hold"),
+        (lambda table: table.add_column("z", "int", default=THING), "is no value that a table can hold"),
+        (lambda table: table.alter_column("v", default=b"x"), "DEFAULT X'78' does not fit column 'v'"),
+        (lambda table: table.add_column("z", int), "<class 'int'> is not a type"),
+        (lambda table: table.write([{5: 1}]), "5 names no column"),
+        (
+            lambda table: table.set_properties({"x": None}),
+            "properties is a mapping from names to texts, not {'x': None}",
+        ),
+        (lambda table: table.set_comment(b"x"), "comment is text, not b'x'"),
+    ],
+)
+def test_what_is_inside_may_be_wrong_too(lake, call, said):
+    before = state(lake), rows(lake, "d.p")
+    with pytest.raises(AnabranchError) as raised:
+        call(lake.table("d.p"))
+    assert said in str(raised.value)
+    assert (state(lake), rows(lake, "d.p")) == before
+
+
+def test_a_default_is_sql_or_a_value_that_is_not_text(lake):
+    table = lake.table("d.p")
+    table.add_column("n", "int", default=5)
+    table.add_column("s", "string", default="upper('x')")
+    table.alter_column("v", default=7)
+    table.write([{"k": "b"}])
+    assert table.to_arrow(where="k = 'b'").to_pylist() == [{"v": 7, "k": "b", "n": 5, "s": "X"}]

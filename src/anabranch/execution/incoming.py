@@ -67,6 +67,9 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema | None) -> pa.T
 
 
 def _from_columns(columns: Mapping[str, Sequence[Any]], schema: Schema | None) -> pa.Table:
+    for name in columns:
+        if not isinstance(name, str):
+            raise DataError(f"{name!r} names no column: the names of the data's columns are text.")
     arrays = [_array(name, values, schema) for name, values in columns.items()]
     if len({len(array) for array in arrays}) > 1:
         raise DataError("the columns of the data have different lengths.")
