@@ -3,6 +3,7 @@
 import pytest
 
 import anabranch
+from anabranch.errors import Refused
 from anabranch.options import Limits
 from tests.stories.telling import told
 
@@ -88,5 +89,33 @@ def test_larger_parts_go_to_spark_masked_where_rows_are_dead(tmp_path):
 def test_statements_that_read_no_table_explain_to_nothing(table):
     before = table.version
     assert told(table, "EXPLAIN INSERT INTO d.t VALUES (1, 'x')") == []
-    assert told(table, "EXPLAIN DROP TABLE d.t") == []
+    assert told(table, "EXPLAIN SELECT 1") == []
     assert table.version == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "has_dry_run"),
+    [
+        ("MERGE BRANCH dev", True),
+        ("CHERRY PICK dev@3", True),
+        ("REVERT 2", True),
+        ("DROP TABLE d.t", False),
+        ("CREATE TABLE d.u (a INT)", False),
+        ("ALTER TABLE d.t ADD COLUMN b INT", False),
+        ("CREATE BRANCH other", False),
+        ("OPTIMIZE d.t", False),
+        ("TRUNCATE TABLE d.t", False),
+        ("RESTORE TABLE d.t TO VERSION 2", False),
+        ("SHOW TABLES", False),
+        ("DESCRIBE d.t", False),
+    ],
+)
+@pytest.mark.parametrize("how", ["EXPLAIN", "EXPLAIN EXTENDED"])
+def test_what_cannot_be_explained_is_refused(table, how, statement, has_dry_run):
+    told(table, "CREATE BRANCH dev", "DELETE FROM d.t@dev WHERE a = 1")
+    before = table.version, table.on("dev").version
+    with pytest.raises(Refused) as raised:
+        told(table, f"{how} {statement}")
+    assert f"not {statement}." in str(raised.value)
+    assert ("DRY RUN" in str(raised.value)) == has_dry_run
+    assert (table.version, table.on("dev").version) == before

@@ -21,6 +21,7 @@ from anabranch.sql.frames import micros, open_use, plans_of, position_ref, run_q
 from anabranch.sql.parser import parse
 from anabranch.sql.query import prepare
 from anabranch.sql.views import views_of
+from anabranch.texts import one_line
 
 Frames = Mapping[str, Any]
 OK = ("status",)
@@ -294,6 +295,10 @@ def _restore_branch(session: Session, x: s.RestoreBranch) -> Result:
 # --- EXPLAIN ----------------------------------------------------------------------------------------------------------
 
 
+_EXPLAINED = "queries, INSERT, CREATE TABLE … AS SELECT, UPDATE, DELETE and MERGE INTO"
+_WITH_DRY_RUN = (s.MergeBranch, s.CherryPick, s.Revert)
+
+
 def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Result:
     """What a statement would read. EXTENDED starts Spark, and adds the writer of an INSERT and Spark's own plan."""
     inner, at = x.statement, None
@@ -303,12 +308,15 @@ def _explain(session: Session, x: s.Explain, args: Any, frames: Frames) -> Resul
         text = inner.text
     elif isinstance(inner, s.Insert) and isinstance(inner.source, str):
         text = inner.source
+    elif isinstance(inner, s.Insert):
+        return describe.explain(session, [])  # VALUES read no table
     elif isinstance(inner, s.CreateTable) and inner.query is not None:
         text = inner.query
     elif isinstance(inner, (s.Delete, s.Update)):
         text, at = run_rows.explained(session, inner)
     else:
-        return describe.explain(session, [])
+        way_out = " Write DRY RUN at its end instead." if isinstance(inner, _WITH_DRY_RUN) else ""
+        raise Refused(f"EXPLAIN takes {_EXPLAINED}, not {one_line(inner.text)}.{way_out}")
     result = describe.explain(session, plans_of(session, prepare(text, frames.keys(), views_of(session))))
     if x.extended:
         printed = io.StringIO()
