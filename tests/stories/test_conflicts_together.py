@@ -207,7 +207,9 @@ def test_conflicts_of_every_kind_are_reported_at_once(lake):
     with pytest.raises(MergeConflict) as refused:
         lake.merge("dev", detect="row")
     assert list(refused.value.conflicts) == shown == list(lake.merge("dev", detect="row", dry_run=True).conflicts)
-    asked = [told(lake, f"{how} WITH (detect = 'row')") for how in ("SHOW CONFLICTS IN dev", "MERGE BRANCH dev DRY RUN")]
+    asked = [
+        told(lake, f"{how} WITH (detect = 'row')") for how in ("SHOW CONFLICTS IN dev", "MERGE BRANCH dev DRY RUN")
+    ]
     assert asked[0] == asked[1]
     assert [row[2] for row in asked[0]] == [record.rule for record in shown]
     assert lake.version == before

@@ -202,9 +202,10 @@ class Inserts:
         """Without new versions of rows that a base has, or that an overwrite wrote, and without those that theirs takes
         away or has a newer version of."""
         ids = ids[left_standing(self.head, self.replay, ids)]
-        born = origins_of(ids, self.head.parts, self.merger.origins) >> POSITION_BITS
+        its = origins_of(ids, self.head.parts, self.merger.origins)
         overwritten = [slot for slot, cause in self.merger.mine.placed.items() if cause == "overwrite"]
-        known = np.isin(born, [*self.merger.base_state.parts, *overwritten])
+        known = np.isin(its >> POSITION_BITS, [*self.merger.base_state.parts, *overwritten])
+        known |= np.isin(its, self.merger.disagreed_origins)
         found: np.ndarray = ids[~known | np.isin(ids, self.merger.risen)]
         return found
 

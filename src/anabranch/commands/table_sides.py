@@ -119,6 +119,12 @@ class TableSides:
         return disagreed([self.state(base) for base in self.at.bases]) if len(self.at.bases) > 1 else {}
 
     @cached_property
+    def disagreed_origins(self) -> np.ndarray:
+        """Of those rows: no side has inserted them since the bases."""
+        parts = {slot: part for base in self.at.bases for slot, part in self.state(base).parts.items()}
+        return origins_of(ids_of(self.disagreed), parts, self.origins)
+
+    @cached_property
     def born(self) -> dict[int, Part]:
         """Slots that both sides have had since the base, after a cherry-pick say, or have now: alike, whatever came of
         their rows."""
@@ -249,9 +255,7 @@ class TableSides:
         ids, its = ids[alone], its[alone]
         deltas = self.catalog.deltas(self.at.ours, self.id, -1)
         overwrote = [part.slot for delta in deltas if delta.cause == "overwrite" for part in delta.placed]
-        parts = {slot: part for base in self.at.bases for slot, part in self.state(base).parts.items()}
-        known = origins_of(ids_of(self.disagreed), parts, self.origins)
-        found: np.ndarray = ids[~np.isin(its >> POSITION_BITS, overwrote) & ~np.isin(its, known)]
+        found: np.ndarray = ids[~np.isin(its >> POSITION_BITS, overwrote) & ~np.isin(its, self.disagreed_origins)]
         return found
 
     @cached_property
