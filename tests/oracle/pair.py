@@ -4,6 +4,7 @@ import atexit
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 import anabranch
 from anabranch.errors import AnabranchError, Conflict
+from anabranch.model.conflict import ConflictRecord
 
 from . import statements as s
 from .model import Commit, Model, Refusal
@@ -43,6 +45,7 @@ class Pair:
     def __init__(self, beginning: str = "") -> None:
         self.script: list[Step] = steps(beginning)
         self.model = Model()
+        self.conflicts: Sequence[ConflictRecord] = ()  # the lake's, of the last statement
         for branch, statement in self.script:
             self.model.run(branch, statement)
         self.folder = Path(tempfile.mkdtemp(prefix="oracle-"))
@@ -77,6 +80,7 @@ class Pair:
         told = self.told(branch, statement)
         expected = refused_by_model(self.model, branch, statement)
         found = refused_by_lake(self.lake, branch, statement, told)
+        self.conflicts = found.conflicts if isinstance(found, Conflict) else ()
         if (expected is None) != (found is None):
             self.fail("accepted or refused", expected or "accepted", found or "accepted")
         if isinstance(found, Conflict):
@@ -142,13 +146,12 @@ class Pair:
     # --- comparing ---------------------------------------------------------------------------------------------------
 
     def compare(self, branch: str) -> None:
-        """Versions, names, schemas, properties and rows of one branch."""
+        """Versions, names, schemas, properties, partitions and rows of one branch."""
         lake, state = self.lake.on(branch), self.model.state(branch)
         self.check(f"version of {branch}", self.model.version(branch), lake.version)
         self.check(f"databases on {branch}", names(d.name for d in state.databases.values()), names(lake.databases()))
         for database in state.databases.values():
-            found = lake._session.database(database.name, lake._session.head()).properties
-            self.check(f"properties of {database.name} on {branch}", database.properties, dict(found))
+            self.check(f"properties of {database.name}", database.properties, database_properties(lake, database.name))
         tables = {state.full_name(id): table for id, table in state.tables.items()}
         self.check(f"tables on {branch}", names(tables), names(lake.tables()))
         for name, table in tables.items():
@@ -157,7 +160,10 @@ class Pair:
             schema = {column.label: (column.type, column.nullable) for column in table.columns}
             self.check(f"schema of {where}", schema, self.shown_schema(opened.schema))
             self.check(f"properties of {where}", table.properties, opened.properties)
-            self.check(f"partitions of {where}", table.partitions, named_partitions(lake, opened))
+            if table.partitioned_by is not None:
+                found = {part.partition("=")[2] for part in opened.partitions()}
+                expected = {"NULL" if value is None else str(value) for value in table.all_partitions}
+                self.check(f"partitions of {where}", expected, found)
             self.check(f"rows of {where}", counted(self.model.rows(branch, name)), self.shown_rows(opened.to_arrow()))
 
     def compare_all(self) -> None:
@@ -204,6 +210,11 @@ def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement, t
     except Exception as error:
         return error
     return None
+
+
+def database_properties(lake: anabranch.Lake, name: str) -> dict[str, str]:
+    described = {row[0]: row[1] for row in lake.describe_database(name).collect()}
+    return dict(pair.split("=") for pair in described["properties"].split(", ") if pair)
 
 
 def names(found: Any) -> list[str]:

@@ -199,6 +199,12 @@ class Table:
             ]
         return [row for row in self.rows.values() if row.alive]
 
+    @property
+    def all_partitions(self) -> set[Value]:
+        """Those added by name, and those that hold rows. (Records of keys that are gone count, too.)"""
+        held = {flush.partition for flush in self.flushes} if self.key else {row.partition for row in self.alive}
+        return self.partitions | held
+
     def copy(self) -> "Table":
         return replace(
             self,
