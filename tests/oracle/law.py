@@ -367,10 +367,16 @@ class TableMerge:
             self.conflict("A0")
 
     def merge_partitions(self, table: Table) -> None:
-        """A7 cannot happen here: a partition is there or not, so both sides can only change it alike."""
+        """A partition is there or not, so both sides can only change it alike; but what bases disagree on, both have
+        changed, and A7 if they differ."""
         for value in self.ours.partitions | self.theirs.partitions:
             bases = [value in base.partitions for base in self.bases] or [False]
-            there = pick(bases, value in self.ours.partitions, value in self.theirs.partitions)
+            ours, theirs = value in self.ours.partitions, value in self.theirs.partitions
+            there = pick(bases, ours, theirs)
+            if ours != theirs and len(set(bases)) > 1:
+                there = ours if self.how.resolve == "OURS" else theirs
+                if self.how.resolve is None:
+                    self.conflict("A7")
             table.partitions = table.partitions - {value} | ({value} if there else set())
         self.theirs_changed |= table.partitions != self.ours.partitions
 

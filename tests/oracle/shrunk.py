@@ -1,6 +1,15 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "a row that both sides have back, each in its own version, is no insert of ours": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); CREATE BRANCH dev FROM main; "
+        "CREATE BRANCH exp FROM main; UPDATE d.t SET a = 4 WHERE k = 2; USE BRANCH exp; DELETE FROM d.t WHERE k = 2; "
+        "USE BRANCH dev; UPDATE d.t SET a = 5 WHERE k = 2; USE BRANCH exp; MERGE BRANCH dev RESOLVE USING OURS WITH "
+        "(detect = 'row'); USE BRANCH dev; UPDATE d.t SET a = 6 WHERE k = 2; MERGE BRANCH exp RESOLVE USING OURS WITH "
+        "(detect = 'row'); USE BRANCH exp; MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH "
+        "dev; UPDATE d.t SET a = 7; USE BRANCH exp; MERGE BRANCH dev WITH (detect = 'row'); MERGE BRANCH dev RESOLVE "
+        "USING THEIRS WITH (detect = 'row')"
+    ),
     "cell: a column that both added, and theirs left at another default than ours', did not change": (
         "CREATE TABLE d.t (k INT, p INT, a INT); INSERT INTO d.t (k, p, a) VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0); "
         "CREATE BRANCH dev FROM main; UPDATE d.t SET a = 3; ALTER TABLE d.t ADD COLUMN c DOUBLE DEFAULT 1; USE BRANCH "
