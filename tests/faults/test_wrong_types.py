@@ -22,7 +22,7 @@ FLAGS = {"if_exists", "if_not_exists", "dropped", "dry_run", "extended", "first"
 """What Python takes for true is true."""
 
 LAKE = {
-    "sql": ({"text": "SHOW TABLES"}, {"text": (), "args": (None, [], {}, [5], [None], {"x": THING})}),
+    "sql": ({"text": "SHOW TABLES"}, {"text": (), "args": (None, [], {}, [5], [None])}),
     "set_options": ({}, {"options": ({},)}),
     "unset_options": ({}, {"names": ([],)}),
     "on": ({}, {"branch": ()}),
@@ -238,6 +238,19 @@ def test_nothing_is_made_where_a_lake_is_not_opened(tmp_path):
     assert not (tmp_path / "new").exists()
     with pytest.raises(Refused, match="local_work is a whole number, not '64 MB'"):
         Limits(local_work="64 MB")
+
+
+@pytest.mark.parametrize("statement", ["SELECT * FROM d.t WHERE id = {}", "DELETE FROM d.t WHERE id = {}"])
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [({"id": THING}, "is no value"), ([THING], "is no value"), ("1", "not '1'"), (b"", "not b''"), ({1}, "not {1}")],
+    ids=str,
+)
+def test_what_cannot_be_bound_is_refused(lake, statement, args, said):
+    """Queries, which Spark would bind, start none for it."""
+    with pytest.raises(AnabranchError, match=said):
+        lake.sql(statement.format(":id" if isinstance(args, dict) else "?"), args)
+    assert not lake._session.shared.spark.running
 
 
 def test_one_text_is_one_name_and_not_its_letters(lake):

@@ -120,6 +120,7 @@ def test_arguments_are_bound_not_spliced(lake):
     evil = "x' OR '1' = '1"
     assert lake.sql("SELECT count(*) FROM d.customers WHERE name = :name", {"name": evil}).first()[0] == 0
     assert lake.sql("SELECT name FROM d.customers WHERE id = ?", [2]).first()[0] == "bob"
+    assert lake.sql("SELECT name FROM d.customers WHERE id = ?", (2,)).first()[0] == "bob"
 
 
 def test_frames_join_tables(lake):

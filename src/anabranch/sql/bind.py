@@ -15,12 +15,19 @@ from anabranch.sql.tokens import Kind, Token, tokenize
 
 
 def checked_args(args: Any) -> Any:
-    """The same, if markers can be bound to them."""
+    """A dict or a list of values that markers can be bound to, or None."""
+    if args is None:
+        return None
     by_name = isinstance(args, Mapping) and all(isinstance(name, str) for name in args)
     by_place = isinstance(args, Sequence) and not isinstance(args, (str, bytes))
-    if args is not None and not by_name and not by_place:
+    if not by_name and not by_place:
         raise given.refused("args", "a dict for :name, or a list for ?", args)
-    return args
+    from anabranch.sql.declare import scalar
+
+    for value in args.values() if by_name else args:
+        if not type(value).__module__.startswith(("pyspark", "py4j")):  # a query's may be Spark's own
+            scalar(value)
+    return dict(args) if by_name else list(args)
 
 
 def bind(text: str, args: Any) -> str:

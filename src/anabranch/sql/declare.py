@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch import given
 from anabranch.commands.columns import ColumnSpec
@@ -15,6 +15,9 @@ from anabranch.sql import statements as s
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.parser import parse
 from anabranch.sql.run import column_spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def table_name(text: str) -> refs.Name:
@@ -80,15 +83,18 @@ def column_path(text: str) -> tuple[str, ...]:
 
 def sql_literal(value: Any) -> str:
     """A Python value as a SQL literal."""
-    import pyarrow as pa
-
     from anabranch.expressions import literal_sql
 
+    return literal_sql(scalar(value))
+
+
+def scalar(value: Any) -> pa.Scalar:
+    import pyarrow as pa
+
     try:
-        scalar = pa.scalar(value)
+        return pa.scalar(value)
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise DataError(f"{reprlib.repr(value)} is no value that a table can hold: {error}.") from error
-    return literal_sql(scalar)
 
 
 def sql_text(value: Any) -> str:
