@@ -47,7 +47,7 @@ def names():
         ([lacking("ours")], BOTH, None, "RESOLVE USING OURS or THEIRS merges without the NOT NULL of theirs."),
         ([lacking("ours"), lacking("theirs")], BOTH, None, "THEIRS takes all rows and drops the NOT NULL"),
         ([lacking("theirs"), row()], BOTH, None, "RESOLVE USING OURS or THEIRS takes one side"),
-        ([names(), row()], (), None, "rename one first"),
+        ([names(), row()], (), None, "rename one first (ALTER TABLE d.t RENAME COLUMN c TO …)."),
         ([types("bigint", "double")], ("ours",), None, "Only RESOLVE USING OURS settles this."),
         ([types("bigint", "double")], ("ours",), "theirs", "THEIRS does not settle this: USING OURS would."),
         ([types("bigint", "double")], (), None, "No RESOLVE settles this: rows of both types are there, and no type"),

@@ -101,7 +101,7 @@ def test_two_tables_of_one_name_need_a_rename(cli: Cli) -> None:
     ran = cli("merge", "my dev")
     assert ran.code == 3
     assert ran.err.splitlines()[-2:] == [
-        "Nothing was changed. Two things of one name cannot be merged: rename one, and then again:",
+        "Nothing was changed. Two things of one name cannot be merged: rename one first (ALTER TABLE d.n RENAME TO …).",
         "  anabranch merge 'my dev'",
     ]
 

@@ -25,8 +25,8 @@ def way_out(
 ) -> str:
     """`settling`: the sides that RESOLVE can still be given, for the merge to pass; `tried`: the one that it had.
     `backwards`: it was a REVERT."""
-    if any(conflict.rule == "names" for conflict in conflicts):
-        return "Two things of one name cannot be merged: rename one first."
+    if collisions := [conflict for conflict in conflicts if conflict.rule == "names"]:
+        return f"Two things of one name cannot be merged: rename one first ({_rename(collisions[0])})."
     if any(conflict.rule == ABSENT for conflict in conflicts):
         return _WITHOUT_BACK if backwards else _WITHOUT
     failed = "No RESOLVE settles this" if tried is None else f"RESOLVE USING {tried.upper()} does not settle this"
@@ -44,6 +44,13 @@ def way_out(
         return f"{failed}: {wide}"
     advice = [_TYPES[conflict.rule](conflict) for conflict in conflicts if conflict.rule in _TYPES]
     return f"{failed}: {advice[0] if advice else 'change one of the branches first.'}"
+
+
+def _rename(conflict: ConflictRecord) -> str:
+    if conflict.kind == "database":
+        return f"ALTER DATABASE {conflict.object} RENAME TO …"
+    column = f"COLUMN {conflict.column} " if conflict.column else ""
+    return f"ALTER TABLE {conflict.object} RENAME {column}TO …"
 
 
 def _of_not_null(conflicts: Sequence[ConflictRecord]) -> str:

@@ -23,8 +23,6 @@ _MANY_COLUMNS = 12
 _FIRST_COLUMNS = 3
 """Of many, so many are shown although they are equal: people know a row by its first columns."""
 _KINDS_OF_ROWS = ("row", "rows", "key")
-_NAMES = "names"
-"""The rule that nothing but a rename satisfies."""
 _ABSENT = "absent"
 """The rule of picks of what the branch does not have."""
 
@@ -157,8 +155,6 @@ def next_steps(
     `given`: options that settled some conflicts, and must stay."""
     plain = "  " + " ".join([typed, verb, quote(theirs), *map(quote, given)])
     again = f"{plain} --detect {detect}" if detect else plain
-    if any(conflict.rule == _NAMES for conflict in conflicts):
-        return ["Nothing was changed. Two things of one name cannot be merged: rename one, and then again:", again]
     if not settling and passing is None:
         return [f"Nothing was changed. {way_out}", again]
     first = "Next, one of:"
