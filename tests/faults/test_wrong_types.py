@@ -244,7 +244,7 @@ def test_nothing_is_made_where_a_lake_is_not_opened(tmp_path):
 @pytest.mark.parametrize(
     ("args", "said"),
     [({"id": THING}, "is no value"), ([THING], "is no value"), ("1", "not '1'"), (b"", "not b''"), ({1}, "not {1}")],
-    ids=str,
+    ids=["a thing by name", "a thing by place", "a text", "bytes", "a set"],  # (an address in one differs by process)
 )
 def test_what_cannot_be_bound_is_refused(lake, statement, args, said):
     """Queries, which Spark would bind, start none for it."""
