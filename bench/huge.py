@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -36,9 +37,12 @@ def run(context: Context) -> Iterator[Line]:
     found = child("huge", "measure", *copies, *sizes)
     how = f"median of {REPEAT}, in turns, with fsync, no JVM"
     what = "1,000 rows inserted on theirs, 1,000 updated on ours"
-    for rows, milliseconds in zip(sizes, found, strict=True):
+    merges = [merge for merge, _ in found]
+    for rows, milliseconds in zip(sizes, merges, strict=True):
         yield Line(f"MERGE BRANCH, detect = file, {rows:,} narrow rows: {what}", milliseconds, 50.0, "ms", how)
-    yield Line(f"the same, the slowest / the fastest of {len(sizes)} sizes", max(found) / min(found), 1.5, "×", how)
+    yield Line(f"the same, the slowest / the fastest of {len(sizes)} sizes", max(merges) / min(merges), 1.5, "×", how)
+    merge, dry = found[-1]
+    yield Line(f"DRY RUN / the merge, {sizes[-1]:,} narrow rows", dry / merge, 1.0, "×", how)
 
 
 def _linked(source: str, target: str) -> None:
@@ -60,22 +64,25 @@ def build(folder: Path, rows: int) -> dict[str, int]:
     return {"rows": rows}
 
 
-def measure(folders: list[Path], sizes: list[int]) -> list[float]:
+def measure(folders: list[Path], sizes: list[int]) -> list[tuple[float, float]]:
+    """For each size a merge, and its dry run, in milliseconds."""
     import anabranch
 
     lakes = [anabranch.connect(folder, create=False) for folder in folders]
-    times: list[list[float]] = [[] for _ in lakes]
+    times: list[list[tuple[float, float]]] = [[] for _ in lakes]
     for number in range(-1, REPEAT):
         for lake, rows, found in zip(lakes, sizes, times, strict=True):
             ours, theirs = lake.create_branch(f"ours-{number}"), lake.create_branch(f"theirs-{number}")
             new = np.arange(rows, rows + CHANGED)
             theirs.table("d.t").write(pa.table({"id": new, "a": new}))
             ours.table("d.t").update({"a": "a + 1"}, f"id < {CHANGED}")
-            seconds = timed(lambda o=ours, t=theirs: o.merge(t.branch, detect="file"))  # type: ignore[misc]
+            merge = partial(ours.merge, theirs.branch, detect="file")
+            dry = timed(partial(merge, dry_run=True))
+            seconds = timed(merge)
             if number >= 0:  # the first one warms up
-                found.append(1000 * seconds)
+                found.append((1000 * seconds, 1000 * dry))
     assert_no_spark()
-    return [median(found) for found in times]
+    return [(median(merge for merge, _ in found), median(dry for _, dry in found)) for found in times]
 
 
 if __name__ == "__main__":

@@ -70,6 +70,8 @@ def _scattered(context: Context) -> Iterator[Line]:
         ("diff deleted", f"DIFF of 1,000 deleted rows, {everywhere}, with their values", 200.0),
     ):
         yield Line(what, times[name], limit, "ms", how)
+        if f"{name} dry" in times:
+            yield Line(f"DRY RUN / the merge, {name}, scattered", times[f"{name} dry"] / times[name], 1.0, "×", how)
 
 
 def fill(lake: Any, rows: int, columns: str = "id a b") -> None:
@@ -138,6 +140,7 @@ def measure_scattered(folder: Path, rows: int) -> dict[str, float]:
         for side, (column, remainder) in zip(sides, (ours, theirs), strict=True):
             if side.table("d.t").update({column: f"{column} + 1"}, some(remainder)) != CHANGED:
                 raise AssertionError("the rows were meant to be a thousand")
+        _timed(times, f"{name} dry", lambda: sides[0].merge(sides[1].branch, detect=detect, dry_run=True))
         _timed(times, name, lambda: sides[0].merge(sides[1].branch, detect=detect))
 
     for number in range(FEW):

@@ -253,10 +253,10 @@ def test_inserts_are_counted_by_rows_that_are_there(lake):
 
 
 @pytest.mark.parametrize("detect", ["file", "row"])
-def test_only_ours_is_offered_where_theirs_cannot_be_run_on_new_rows(lake, detect):
-    forked(lake, "id INT, a INT", "(1, 5)", "DELETE FROM d.t@dev WHERE a = (SELECT max(a) FROM d.t)")
-    told(lake, "INSERT INTO d.t VALUES (5, 6)")
-    error = refused(lake, detect=detect)
+def test_only_ours_is_offered_where_theirs_cannot_be_run_on_new_rows(spark_lake, detect):
+    forked(spark_lake, "id INT, a INT", "(1, 5)", "DELETE FROM d.t@dev WHERE a = (SELECT max(a) FROM d.t)")
+    told(spark_lake, "INSERT INTO d.t VALUES (5, 6)")
+    error = refused(spark_lake, detect=detect)
     assert error.settling == ("ours",)
     assert "Only RESOLVE USING OURS settles this" in str(error)
 

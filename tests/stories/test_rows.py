@@ -270,3 +270,19 @@ def test_large_writes_have_several_row_groups_and_exact_ids(lake):
     assert len(found) == 5408
     assert set(found) == {number for number in range(262144, 300_000) if number % 7 == 0}
     assert table.count() == 300_000 - 42857
+
+
+@pytest.mark.parametrize(
+    ("statement", "left"),
+    [
+        ("DELETE FROM d.t WHERE id IN (SELECT x.id FROM d.t@old AS x WHERE x.v < 2)", [(2, 2)]),
+        ("DELETE FROM d.t WHERE id IN (SELECT id FROM d.t@main@3)", []),
+        ("UPDATE d.t SET v = 5 WHERE id IN (SELECT id FROM d.t@old@3 WHERE v = 1)", [(1, 5), (2, 2)]),
+        ("UPDATE d.t SET v = (SELECT max(x.v) FROM d.t@old AS x) WHERE id = 1", [(1, 9), (2, 2)]),
+        ("UPDATE d.t SET v = (SELECT max(v) FROM d.t VERSION AS OF 'old') WHERE id = 1", [(1, 9), (2, 2)]),
+    ],
+)
+def test_subqueries_read_other_states(spark_lake, statement, left):
+    told(spark_lake, "CREATE TABLE d.t (id INT, v INT)", "INSERT INTO d.t VALUES (1, 1), (2, 2)", "CREATE BRANCH old")
+    told(spark_lake, "UPDATE d.t@old SET v = 9 WHERE id = 2", statement)
+    assert rows(spark_lake, "d.t") == left

@@ -63,6 +63,12 @@ def mask(cursor: Cursor, frames: Collection[str]) -> Masked:
     return Masked("".join(text), frozenset(ref_starts), tuple(frame_spans), frozenset(bare))
 
 
+def without_refs(text: str, frames: Collection[str]) -> str:
+    """An expression as it can be parsed and kept: of the tables in its subqueries, it does not tell the state."""
+    may_have = "@" in text or " OF " in text.upper()
+    return mask(Cursor(text), frames).text if may_have else text
+
+
 _NO_ALIAS = frozenset(
     {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN",
      "LATERAL", "LEFT", "LIMIT", "MINUS", "NATURAL", "OFFSET", "ON", "ORDER", "PIVOT", "RIGHT", "SEMI", "SORT", "UNION",

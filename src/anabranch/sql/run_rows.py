@@ -37,6 +37,7 @@ from anabranch.model.schema import Column
 from anabranch.model.types import quote_identifier
 from anabranch.sql import statements as s
 from anabranch.sql.frames import run_query
+from anabranch.sql.mask import without_refs
 from anabranch.sql.values import value_table
 from anabranch.storage.parquet import ORIGIN
 
@@ -154,7 +155,7 @@ def _overwrite(session: Session, table: OpenTable, statement: s.Insert) -> Overw
 
 def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames) -> Result:
     on, table = writable(session, statement.name)
-    where = _predicate(statement.where, _scope(table, statement.alias))
+    where = _predicate(statement.where, _scope(table, statement.alias), frames)
     if table.schema.primary_key:
         query, _ = _keys_to_delete(on, table, statement)
         rows = delete_keys(on, table, where, lambda: run_query(session, query, args, frames))
@@ -167,13 +168,14 @@ def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames)
 def run_update(session: Session, statement: s.Update, args: Any, frames: Frames) -> Result:
     on, table = writable(session, statement.name)
     scope = _scope(table, statement.alias)
-    where = _predicate(statement.where, scope)
-    values = _assigned(on, table, statement)
+    where = _predicate(statement.where, scope, frames)
+    asked = _assigned(on, table, statement)
+    values = {name: without_refs(text, frames) for name, text in asked.items()}
     if table.schema.primary_key:
-        query, _ = _rows_to_update(on, table, statement, values)
+        query, _ = _rows_to_update(on, table, statement, asked)
         keyed = lambda: run_query(session, query, args, frames)  # noqa: E731
         return _rows_result("rows_updated", update_keys(on, table, values, where, scope, keyed))
-    query, at = _rows_to_update(on, table, statement, values)
+    query, at = _rows_to_update(on, table, statement, asked)
     frame = lambda: run_query(session, query, args, frames, ids_at=at)  # noqa: E731
     return _rows_result("rows_updated", update(on, table, values, where, scope, frame))
 
@@ -232,8 +234,8 @@ def _scope(table: OpenTable, alias: str | None) -> Scope:
     return Scope((table.database.name, table.record.name), alias)
 
 
-def _predicate(where: str | None, scope: Scope) -> Predicate | None:
-    return None if where is None else Predicate(where, scope)
+def _predicate(where: str | None, scope: Scope, frames: Frames) -> Predicate | None:
+    return None if where is None else Predicate(without_refs(where, frames), scope)
 
 
 def _from(session: Session, table: OpenTable, select: str, alias: str | None, where: str | None) -> tuple[str, int]:
