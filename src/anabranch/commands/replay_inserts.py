@@ -22,6 +22,7 @@ from anabranch.errors import DataError, ExpressionError, NeedsSpark, NotFound, S
 from anabranch.execution.predicate import OPAQUE, Predicate, Scope
 from anabranch.execution.shape import assigned
 from anabranch.execution.spark_rows import true_by_spark, values_by_spark
+from anabranch.expressions.repeated import repeated
 from anabranch.model.records import Change
 from anabranch.model.schema import Schema
 from anabranch.storage.projection import initial_value
@@ -185,7 +186,7 @@ def under(rows: pa.Table, schema: Schema) -> pa.Table:
     for column in schema.columns:
         held = next((name for name in (column.physical, *column.aliases) if name in rows.column_names), None)
         if held is None:
-            columns.append(pa.chunked_array([pa.repeat(initial_value(column), rows.num_rows)]))
+            columns.append(pa.chunked_array([repeated(initial_value(column), rows.num_rows)]))
         else:
             columns.append(assigned(rows.column(held), column))
     return pa.table(columns, names=list(schema.labels))

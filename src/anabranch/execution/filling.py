@@ -17,6 +17,7 @@ import pyarrow as pa
 from anabranch.engines.codes import whole
 from anabranch.engines.feed import gather, validity
 from anabranch.execution.keyed_writer import by_physical
+from anabranch.expressions.repeated import repeated
 from anabranch.keyed.standing import nulls_in
 from anabranch.keyed.superseded import Found
 from anabranch.model import types
@@ -82,7 +83,7 @@ def _fill(view: TableView, part: Part, found: Found, fields: Sequence[_Field]) -
     for field, asked in asking:
         old = written.stored_as(field.of)
         if old is None:
-            values = pa.chunked_array([pa.repeat(initial_value(field.of), len(asked.owners))])
+            values = pa.chunked_array([repeated(initial_value(field.of), len(asked.owners))])
         else:
             values = convert(read[old.physical], old.type, field.of.type)
         field.take(whole(convert(values, field.of.type, types.physical_type(field.of.type))), asked.owners)

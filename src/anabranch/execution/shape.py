@@ -15,6 +15,7 @@ from anabranch import expressions
 from anabranch.engines.kinds import KIND
 from anabranch.errors import ColumnMismatch, DataError, InvalidText, NullViolation, ValueOutOfRange
 from anabranch.execution.required import lacking, required
+from anabranch.expressions.repeated import repeated
 from anabranch.model import types
 from anabranch.model.names import fold
 from anabranch.model.schema import Column, Schema
@@ -47,7 +48,7 @@ class Shape:
         telling = {*self.schema.primary_key, *self.schema.partitioned_by}
         for column, source in zip(self.schema.columns, self.sources, strict=True):
             if source is None:
-                array = pa.chunked_array([pa.repeat(self._constant(column), data.num_rows)])
+                array = pa.chunked_array([repeated(self._constant(column), data.num_rows)])
             else:
                 array = assigned(data.column(source), column, by_label=self.by_label)
                 if column.physical in telling:

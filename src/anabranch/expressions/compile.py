@@ -10,6 +10,7 @@ from sqlglot import exp
 from anabranch.errors import ExpressionError
 from anabranch.expressions.columns import Names
 from anabranch.expressions.nodes import NO_ROWS, Node, failing, typed_null
+from anabranch.expressions.repeated import repeated
 from anabranch.expressions.rules import Scope
 from anabranch.expressions.types import BOOLEAN, NULL, spark_name
 
@@ -42,11 +43,11 @@ class Compiled:
             return self._broadcast(batch.num_rows)
         with failing():
             found = self.node.run(batch.select(sorted(self.columns)))
-        return pa.repeat(found, batch.num_rows) if isinstance(found, pa.Scalar) else found
+        return repeated(found, batch.num_rows) if isinstance(found, pa.Scalar) else found
 
     def _broadcast(self, length: int) -> pa.Array:
         with failing():
-            return pa.repeat(self.node.run(NO_ROWS), length)
+            return repeated(self.node.run(NO_ROWS), length)
 
 
 def compile_expression(

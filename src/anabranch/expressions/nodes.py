@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import ExpressionError, NeedsSpark
+from anabranch.expressions.repeated import repeated
 
 Datum: TypeAlias = pa.Array | pa.Scalar
 
@@ -107,7 +108,7 @@ def as_arrays(*values: Datum) -> tuple[list[pa.Array], bool]:
     """The values as arrays of one length, and whether all were scalars (for kernels that only know arrays)."""
     length = next((len(value) for value in values if not isinstance(value, pa.Scalar)), None)
     rows = 1 if length is None else length
-    return [pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value for value in values], length is None
+    return [repeated(value, rows) if isinstance(value, pa.Scalar) else value for value in values], length is None
 
 
 def any_true(mask: Datum) -> bool:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import expressions
+from anabranch.expressions.repeated import repeated
 from anabranch.model import types
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
@@ -32,7 +33,7 @@ def project(data: pa.Table, columns: Sequence[Column], written: Schema) -> pa.Ta
     for column in columns:
         old = written.stored_as(column)
         if old is None:
-            arrays.append(pa.repeat(initial_value(column), data.num_rows))
+            arrays.append(repeated(initial_value(column), data.num_rows))
         else:
             arrays.append(convert(data.column(old.physical), old.type, column.type))
     return pa.table(arrays, schema=_labels(tuple(columns)))
