@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
 import pickle
+import threading
 
 import pytest
 
 import anabranch
 from anabranch.errors import StorageError
 from anabranch.options import Limits
+from anabranch.storage import files as files_module
 from anabranch.storage.files import Files, local_path
 
 ODD = ["a b", "x=y", "a[1]", "{brace}", "st*r", "日本 é", "100%25", "#hash", "que?ry", "slot=5", "a\\b", "co:lon"]
@@ -103,3 +108,49 @@ def test_what_cannot_be_read_or_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="file"):
         files.write("file/x", b"1")
+
+
+@pytest.mark.parametrize(("slow", "threads"), [(math.inf, 1), (0, 2)], ids=["a fast disk", "a slow disk"])
+def test_a_file_and_both_folders_are_on_the_disk_before_a_write_returns(tmp_path, monkeypatch, slow, threads):
+    synced, real = [], os.fsync
+
+    def told(handle):
+        real(handle)
+        synced.append((os.readlink(f"/proc/self/fd/{handle}"), threading.get_ident()))
+
+    monkeypatch.setattr(os, "fsync", told)
+    monkeypatch.setattr(files_module, "_disk", files_module._Disk())
+    monkeypatch.setattr(files_module._Disk, "SLOW", slow)  # more seconds than any disk takes, or less
+    files = Files(str(tmp_path))
+    for round_ in range(3):
+        synced.clear()
+        files.write(f"a/{round_}/x", b"x")
+        assert {path for path, _ in synced} == {f"{tmp_path}/a/{round_}/x", f"{tmp_path}/a/{round_}", f"{tmp_path}/a"}
+    assert len({thread for _, thread in synced}) == threads
+
+
+def test_a_disk_is_slow_until_it_is_much_faster_again(monkeypatch):
+    now, told = [0.0], []
+    took = iter([0.001, 0.004, 0.002, 0.0005, 0.002])
+    monkeypatch.setattr(files_module.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(files_module, "_sync", lambda path: now.append(now.pop() + next(took)))
+    disk = files_module._Disk()
+    for _ in range(5):
+        told.append(disk._slow)
+        disk.sync("file", ())
+    assert told == [False, False, True, True, False]
+
+
+def test_a_folder_that_cannot_be_synced_is_a_failed_write(tmp_path, monkeypatch):
+    real = os.fsync
+
+    def failing(handle):
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise OSError(errno.EIO, "broken")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="broken"):
+            Files(str(tmp_path)).write("a/b/x", b"x")
+        assert not (tmp_path / "a" / "b" / "x").exists()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -98,13 +99,7 @@ class Files:
             return
         path = self.path(name)
         folder = os.path.dirname(path)
-        # At the same time: the disk then flushes once for all three, which one after the other it cannot.
-        others = [_syncers(os.getpid()).submit(_sync, each) for each in (folder, os.path.dirname(folder))]
-        try:
-            _sync(path)
-        finally:
-            for other in others:
-                other.result()
+        _disk.sync(path, (folder, os.path.dirname(folder)))
 
     def write(self, name: str, data: bytes) -> None:
         self.create_parent(name)
@@ -178,10 +173,45 @@ class Files:
         return StorageError(f"'{self.path(name)}' cannot be written: {error}. Nothing was committed.")
 
 
+class _Disk:
+    """How this process waits for its disk: as the disk was the last time.
+
+    A slow one is asked for a file and its folders at the same time, since it then flushes once for all of them. A fast
+    one is asked by this thread: handing the folders to another costs more than they take, and twice as much where
+    processes wait for a processor.
+    """
+
+    SLOW = 0.003
+
+    def __init__(self) -> None:
+        self._slow = False
+
+    def sync(self, path: str, folders: Sequence[str]) -> None:
+        began = time.perf_counter()
+        if self._slow:
+            others = _syncers(os.getpid()).submit(_sync_all, folders)
+            try:
+                _sync(path)
+            finally:
+                others.result()
+        else:
+            _sync_all((path, *folders))
+        took = time.perf_counter() - began
+        self._slow = took > (self.SLOW / 3 if self._slow else self.SLOW)
+
+
+_disk = _Disk()
+
+
 @lru_cache(maxsize=1)
 def _syncers(pid: int) -> ThreadPoolExecutor:
     """Threads of this process; a fork of it has none of them, so it makes its own."""
     return ThreadPoolExecutor(8, thread_name_prefix=f"sync-{pid}")
+
+
+def _sync_all(paths: Iterable[str]) -> None:
+    for path in paths:
+        _sync(path)
 
 
 def _sync(path: str) -> None:
