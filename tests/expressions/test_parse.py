@@ -29,7 +29,8 @@ def test_refused_with_its_position(text, position):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("'it''s'", "it's"), ("''''", "'"), ('"a""b"', 'a"b'), (r"'\u0041\n'", "A\n")]
+    ("text", "value"),
+    [("'it''s'", "it's"), ("''''", "'"), ('"a""b"', 'a"b'), (r"'\u0041\n'", "A\n"), (r"'\ud83d\ude00'", "😀")],
 )
 def test_strings_as_spark_reads_them(text, value):
     assert parse_expression(text).this == value

@@ -213,6 +213,50 @@ def test_a_column_that_a_version_did_not_hold_is_read(lake, columns_read):
     assert old_columns(lake, columns_read) == ["a", "b", "id"]
 
 
+LINES = [
+    # what dev did, the object that is told, and what of it: kind, before, after, the change and the change back
+    ("CREATE DATABASE e", "e", "database", None, None, "added", "dropped"),
+    ("DROP DATABASE bare", "bare", "database", None, None, "dropped", "added"),
+    ("ALTER DATABASE d RENAME TO e", "e/d", "database", "d", "e", "renamed", "renamed"),
+    ("ALTER DATABASE d SET DBPROPERTIES (k = 'v')", "d", "property", None, "k = v", "set", "unset"),
+    ("ALTER DATABASE d SET DBPROPERTIES (old = 'w')", "d", "property", "old = v", "old = w", "set", "set"),
+    ("ALTER DATABASE d UNSET DBPROPERTIES (old)", "d", "property", "old = v", None, "unset", "set"),
+    ("DROP TABLE d.t", "d.t", "table", None, None, "dropped", "added"),
+    ("ALTER TABLE d.t RENAME TO d.u", "d.u/d.t", "table", "d.t", "d.u", "renamed", "renamed"),
+    ("ALTER TABLE d.t SET TBLPROPERTIES (k = 'v')", "d.t", "property", None, "k = v", "set", "unset"),
+    ("ALTER TABLE d.t SET TBLPROPERTIES (old = 'w')", "d.t", "property", "old = v", "old = w", "set", "set"),
+    ("ALTER TABLE d.t UNSET TBLPROPERTIES (old)", "d.t", "property", "old = v", None, "unset", "set"),
+    ("COMMENT ON TABLE d.t IS 'new'", "d.t", "comment", "first", "new", "changed", "changed"),
+    ("COMMENT ON TABLE d.t IS NULL", "d.t", "comment", "first", None, "changed", "changed"),
+    ("ALTER TABLE d.t ADD COLUMN c INT", "d.t", "column", None, "c int", "added", "dropped"),
+    ("ALTER TABLE d.t DROP COLUMN b", "d.t", "column", "b string", None, "dropped", "added"),
+    ("ALTER TABLE d.t RENAME COLUMN b TO c", "d.t", "column", "b", "c", "renamed", "renamed"),
+    ("ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT", "d.t", "column", "a int", "a bigint", "type", "type"),
+    ("ALTER TABLE d.t ALTER COLUMN b SET DEFAULT 'y'", "d.t", "column", "b 'x'", "b 'y'", "default", "default"),
+    ("ALTER TABLE d.t ALTER COLUMN b DROP DEFAULT", "d.t", "column", "b 'x'", None, "default", "default"),
+    ("ALTER TABLE d.t ALTER COLUMN a SET DEFAULT 5", "d.t", "column", None, "a 5", "default", "default"),
+    ("ALTER TABLE d.t ALTER COLUMN a SET NOT NULL", "d.t", "column", "a NULL", "a NOT NULL", "nullable", "nullable"),
+    ("ALTER TABLE d.t ALTER COLUMN b FIRST", "d.t", "column", "a, b, k", "b, a, k", "moved", "moved"),
+    ("ALTER TABLE d.t ADD PARTITION (k = 'z')", "d.t", "partition", None, "k=z", "added", "dropped"),
+    ("ALTER TABLE d.t DROP PARTITION (k = 'p')", "d.t", "partition", "k=p", None, "dropped", "added"),
+]
+
+
+@pytest.mark.parametrize(
+    ("done", "names", "kind", "before", "after", "change", "back"), LINES, ids=[c[0] for c in LINES]
+)
+def test_a_change_is_a_line_and_its_opposite_the_way_back(lake, done, names, kind, before, after, change, back):
+    columns = "(a INT, b STRING DEFAULT 'x', k STRING) PARTITIONED BY (k)"
+    told(lake, "CREATE DATABASE bare", "ALTER DATABASE d SET DBPROPERTIES (old = 'v')")
+    told(lake, f"CREATE TABLE d.t {columns} COMMENT 'first' TBLPROPERTIES (old = 'v')")
+    told(lake, "ALTER TABLE d.t ADD PARTITION (k = 'p')", "CREATE BRANCH dev")
+    lake.on("dev").sql(done)
+    new, _, old = names.partition("/")
+    counts = (0, 0, 0) if change in ("added", "dropped") and kind == "table" else (None, None, None)
+    assert told(lake, "DIFF main dev") == [(new, kind, change, before, after, *counts)]
+    assert told(lake, "DIFF dev main") == [(old or new, kind, back, after, before, *counts)]
+
+
 def test_comments_of_columns_and_of_fields(lake):
     told(lake, "CREATE TABLE d.t (a INT, s STRUCT<x: INT, l: ARRAY<STRUCT<y: INT>>>)", "CREATE BRANCH dev")
     told(lake, "ALTER TABLE d.t@dev ALTER COLUMN a COMMENT 'one'", "ALTER TABLE d.t@dev ALTER COLUMN s.x COMMENT 'two'")

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from anabranch.errors import DataError, UnsupportedType
+from anabranch.errors import AnabranchError, DataError, UnsupportedType
 from tests.stories.telling import rows, told
 
 UTC = timezone.utc
@@ -203,3 +203,62 @@ def test_a_map_may_not_hold_a_null_key(lake):
             pa.table({"m": pa.MapArray.from_arrays([0, 1], pa.array([None], pa.string()), pa.array([1], pa.int32()))})
         )
     assert table.count() == 0
+
+
+SURROGATE = "a\ud800"
+
+
+@pytest.mark.parametrize(
+    "say",
+    {
+        "rows": lambda lake: lake.table("d.t").write([{"s": SURROGATE}]),
+        "columns": lambda lake: lake.table("d.t").write({"s": [SURROGATE]}),
+        "a literal": lambda lake: lake.sql(f"INSERT INTO d.t VALUES ('{SURROGATE}')"),
+        "an argument": lambda lake: lake.sql("UPDATE d.t SET s = :s", {"s": SURROGATE}),
+        "a condition": lambda lake: lake.table("d.t").delete(f"s = '{SURROGATE}'"),
+        "a default": lambda lake: lake.sql(f"ALTER TABLE d.t ADD COLUMN x STRING DEFAULT '{SURROGATE}'"),
+        "a property": lambda lake: lake.sql(f"ALTER TABLE d.t SET TBLPROPERTIES (x = '{SURROGATE}')"),
+        "a name": lambda lake: lake.create_branch(SURROGATE),
+    }.items(),
+    ids=lambda named: named[0],
+)
+def test_half_a_surrogate_pair_is_no_text(lake, say):
+    told(lake, "CREATE TABLE d.t (s STRING)", "INSERT INTO d.t VALUES ('b')")
+    before = lake.version
+    with pytest.raises(AnabranchError, match="surrogate") as refused:
+        say[1](lake)
+    refused.value.args[0].encode()  # it can be printed
+    assert lake.version == before
+
+
+def test_escapes_of_one_character_in_two_halves(lake):
+    told(lake, "CREATE TABLE d.t (s STRING)", r"INSERT INTO d.t VALUES ('\ud83d\ude00'), ('a\ud800b')")
+    assert rows(lake, "d.t") == [("a?b",), ("😀",)]
+    assert lake.table("d.t").to_arrow(where=r"s = '\ud83d\ude00'").num_rows == 1
+
+
+def test_what_was_read_can_be_written_again(lake):
+    """Keys that are no text, and a value that no number is."""
+    told(
+        lake, "CREATE TABLE d.t (m MAP<DATE, DOUBLE>)", "INSERT INTO d.t VALUES (map(DATE'2020-01-01', double('NaN')))"
+    )
+    lake.table("d.t").write(lake.table("d.t").to_arrow().to_pylist())
+    assert str(rows(lake, "d.t")[0]) == str(rows(lake, "d.t")[1])
+    assert lake.table("d.t").count() == 2
+
+
+def test_values_that_differ_look_different_in_a_printed_diff(lake):
+    told(lake, "CREATE TABLE d.t (id INT, ts TIMESTAMP, s STRING)")
+    told(lake, "INSERT INTO d.t VALUES (1, TIMESTAMP'2024-01-01 00:00:00.123456', 'x'), (2, NULL, NULL)")
+    dev = lake.create_branch("dev")
+    told(
+        dev,
+        "UPDATE d.t SET ts = TIMESTAMP'2024-01-01 00:00:00.123457' WHERE id = 1",
+        "UPDATE d.t SET s = '' WHERE id = 2",
+    )
+    assert [line.split() for line in str(lake.sql("DIFF main dev TABLE d.t")).splitlines()[2:]] == [
+        ["-U", "1", "2024-01-01", "00:00:00.123456", "x"],
+        ["+U", "1", "2024-01-01", "00:00:00.123457", "x"],
+        ["-U", "2", "NULL", "NULL"],
+        ["+U", "2", "NULL", "''"],
+    ]

@@ -30,6 +30,7 @@ from anabranch.commands.diff_rows import (
 from anabranch.commands.keyed_diff import changed, count_keys, end_of
 from anabranch.commands.result import Result
 from anabranch.commands.session import OpenTable, Session
+from anabranch.drawn import value_shown
 from anabranch.errors import NotFound
 from anabranch.execution.fetch import Alike, fetch, read_origins
 from anabranch.model.history import Position, shared_version
@@ -237,6 +238,8 @@ def _declared(column: Column) -> str:
 
 class Rows(Result):
     """A Result that keeps the Arrow table it was made from, and with it the types."""
+
+    _cell = staticmethod(value_shown)
 
     def __init__(self, rows: pa.Table, spark: Any = None) -> None:
         values = zip(*(column.to_pylist() for column in rows.columns), strict=True)

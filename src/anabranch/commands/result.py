@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anabranch.drawn import drawn, rendered
+from anabranch.drawn import drawn, rendered, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,8 @@ class Record(tuple[Any, ...]):
 
 class Result:
     """Columns and rows, in order. It prints as a table."""
+
+    _cell = staticmethod(shown)
 
     def __init__(self, columns: Sequence[str], rows: Iterable[Iterable[Any]], spark: Any = None) -> None:
         self.columns = list(columns)
@@ -82,10 +84,10 @@ class Result:
     def show(self, n: int | None = None, truncate: bool = False) -> None:
         from rich.console import Console
 
-        Console().print(rendered(self.columns, self._rows[:n]))
+        Console().print(rendered(self.columns, self._rows[:n], self._cell))
 
     def __str__(self) -> str:
-        return drawn(self.columns, self._rows)
+        return drawn(self.columns, self._rows, self._cell)
 
     __repr__ = __str__
 

@@ -80,7 +80,7 @@ def _refuse_unknown_fields(name: str, values: Any, target: pa.DataType) -> None:
     """Arrow drops the keys of dicts that a struct type lacks; here they are an error."""
     try:
         found = pa.array(values).type
-    except (pa.ArrowException, TypeError, OverflowError):
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return  # not of one type by themselves; the conversion to the column's type decides
     extra = _unknown(name, found, target)
     if extra:
@@ -112,7 +112,7 @@ def _array(name: str, values: Any, schema: Schema | None) -> pa.Array:
         _refuse_unknown_fields(name, values, to_arrow(column.type))
     try:
         return pa.array(values, to_arrow(column.type) if column else None)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise _refused(name, values, column, error) from error
 
 
@@ -123,13 +123,17 @@ def _refused(name: str, values: Iterable[Any], column: Column | None, error: Exc
     """Says it by the first value that cannot be stored, in the words of the table rather than of Arrow."""
     if column is None and isinstance(error, OverflowError):
         return ValueOutOfRange(name, "bigint", "a number has more than 64 bits")
+    if isinstance(error, UnicodeError):
+        return DataError(
+            f"column '{name}' is given text with half a surrogate pair in it: {error}. Nothing was written."
+        )
     if column is None:
         return DataError(f"the values of the data's column '{name}' are not of one type: {error}.")
     target = to_arrow(column.type)
     for value in values:
         try:
             pa.array([value], target)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as found:
+        except (ValueError, TypeError, OverflowError) as found:
             if not isinstance(found, (TypeError, pa.ArrowTypeError)) and _TOO_LARGE.search(str(found)):
                 return ValueOutOfRange(name, column.type, f"the value is {expressions.shown(value)}")
             return TypeMismatch(name, type(value).__name__, column.type, repr(value)[:40])

@@ -11,6 +11,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from anabranch.errors import SqlError
+from anabranch.model.strings import unicode
 
 # What gives a value; a bare SELECT, an alias or a whole statement does not.
 VALUES = (exp.Condition, exp.Paren, exp.Interval, exp.Tuple, exp.Subquery)
@@ -41,7 +42,7 @@ def tokens(text: str) -> list[Token]:
 def parse_expression(text: str) -> exp.Expression:
     """One Spark SQL expression; SqlError with its position if it is not one."""
     try:
-        trees = DIALECT.parser().parse(tokens(text), text)
+        trees = DIALECT.parser().parse(tokens(unicode(text)), text)
     except TokenError as error:
         raise SqlError(f"the expression cannot be read: {error}", text, 0) from error
     except ParseError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from anabranch.errors import SqlError
+
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 _WIDTHS = {"u": 4, "U": 8}
 _HEX = frozenset("0123456789abcdefABCDEF")
@@ -23,7 +25,13 @@ def unescaped(literal: str) -> str:
         else:
             out.append(body[at])
             at += 1
-    return "".join(out)
+    return _joined("".join(out)) if "\\u" in body else "".join(out)
+
+
+def _joined(text: str) -> str:
+    """Two escapes may be one character, its halves one after the other; half of one becomes `?`, as in Spark."""
+    pairs = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return pairs.encode("utf-8", "replace").decode()
 
 
 def _escape(body: str, at: int) -> tuple[str, int]:
@@ -46,3 +54,12 @@ def literal(value: str) -> str:
     """A string literal that both Spark and sqlglot read as `value`."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
+
+
+def unicode(text: str) -> str:
+    """The same text, if it can be stored and sent: Python's may hold halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SqlError(f"character {error.start + 1} of the text is half a surrogate pair: remove it.") from error
+    return text

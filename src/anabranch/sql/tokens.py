@@ -22,7 +22,7 @@ from sqlglot.tokenizer_core import Token as SqlglotToken
 from sqlglot.tokenizer_core import TokenType
 
 from anabranch.errors import SqlError
-from anabranch.model.strings import unescaped
+from anabranch.model.strings import unescaped, unicode
 
 
 class Kind(Enum):
@@ -64,7 +64,7 @@ _OPENERS = ("'", '"', "`", "/*")
 def tokenize(text: str) -> list[Token]:
     """The tokens of `text`, closed by one of kind END; comments and hints are left out."""
     try:
-        read = _Words("spark").tokenize(text)
+        read = _Words("spark").tokenize(unicode(text))
     except TokenError:
         raise _unclosed(text) from None
     tokens = [*_joined(text, read)]
