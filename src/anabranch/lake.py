@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch import commands, given
+from anabranch.commands.rerun import rerun
 from anabranch.commands.result import Result
-from anabranch.commands.session import Ref, Session, Shared, as_ref, checked_limit, rerun
+from anabranch.commands.session import Session, Shared, as_ref, at_version, checked_limit
 from anabranch.errors import NotALake, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Branch, Commit, Tag
-from anabranch.model.names import qualified
+from anabranch.model.names import fold, qualified
 from anabranch.options import Limits
 from anabranch.texts import is_number
 
@@ -58,7 +59,9 @@ def connect(
         given.mapping("storage_options", storage_options, "names to values", "{'name': …}")
     given.text_or_none("catalog", catalog, "the URL of a database, as text")
     given.text_or_none("author", author)
+    given.text("branch", branch)
     url = os.fspath(path_or_url)
+    create = create and fold(branch) == "main"  # the only branch of a new lake
     files = Files(url, storage_options, durable=durability == "disk")
     address = catalog or _embedded(files, create=create)
     try:
@@ -355,9 +358,7 @@ class Lake:
         from anabranch.table import Table
 
         written = table_name(name)
-        ref = position_ref(written.ref)
-        if version is not None:
-            ref = Ref(ref.name, version)
+        ref = at_version(position_ref(written.ref), version, name)
         return Table(self._session, written.parts, ref)
 
     def tables(self, database: str | None = None) -> list[str]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch import given
+from anabranch.commands.rerun import rerun
 from anabranch.commands.result import Result
-from anabranch.commands.session import Session, rerun
+from anabranch.commands.session import Session
 from anabranch.errors import Refused
 from anabranch.model.merge import Clause, Kind
 from anabranch.model.types import quote_identifier

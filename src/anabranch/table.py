@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from anabranch import given
 from anabranch.commands import columns, describe, partitions, tables
 from anabranch.commands.insert import EVERYTHING, Overwrite, insert_arrow, insert_frame, insert_here
+from anabranch.commands.rerun import rerun
 from anabranch.commands.result import Result
-from anabranch.commands.session import HEAD, OpenTable, Ref, Session, checked_limit, rerun
+from anabranch.commands.session import HEAD, OpenTable, Ref, Session, checked_limit
 from anabranch.errors import DataError, NeedsSpark, Refused
 from anabranch.execution.incoming import arrow_table, is_spark_frame, repeatable
 from anabranch.execution.plan import ScanPlan, plan_scan

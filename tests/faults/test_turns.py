@@ -1,20 +1,24 @@
 """A statement's last try has its tables to itself: among threads of one lake, connections and processes."""
 
+import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pyarrow.compute as pc
 import pytest
 from sqlalchemy import make_url
 
 import anabranch
-from anabranch.commands import merge_branch, session
+from anabranch.commands import merge_branch, rerun
 from anabranch.lake import Lake
 from tests.faults.conftest import in_a_child
 from tests.faults.test_races import let_in
@@ -64,7 +68,13 @@ def test_others_wait_for_one_that_is_alone(address: dict, busy: Lake, who: str, 
     thread.join()
 
 
-def test_threads_that_change_one_row_are_all_let_through(busy: Lake) -> None:
+@pytest.mark.parametrize(("free", "alone"), [(rerun.FREE, rerun.ALONE), (1, 1), (1, 0), (0, 0)])
+def test_threads_that_change_one_row_are_all_let_through(
+    busy: Lake, monkeypatch: pytest.MonkeyPatch, free: int, alone: int
+) -> None:
+    """However soon they take the table, or the head, for themselves."""
+    monkeypatch.setattr(rerun, "FREE", free)
+    monkeypatch.setattr(rerun, "ALONE", alone)
     threads, count = 8, 8
 
     def work(_: int) -> None:
@@ -100,7 +110,7 @@ def test_a_statement_that_others_keep_beating_has_its_table_to_itself_at_last(
 
     def late(request: Any, *rest: Any) -> Any:
         tries.append(request)
-        if len(tries) <= session._RERUNS:
+        if len(tries) <= rerun.FREE:
             told(second, update)
         else:
             waiting.start()
@@ -113,7 +123,7 @@ def test_a_statement_that_others_keep_beating_has_its_table_to_itself_at_last(
         told(busy, "UPDATE d.t SET a = a + 100")
         assert done.wait(LATE)
         waiting.join()
-    assert len(tries) == session._RERUNS + 1
+    assert len(tries) == rerun.FREE + 1
     assert rows(busy, "d.t") == [(1, 100 + len(tries))]
 
 
@@ -145,6 +155,207 @@ def test_a_merge_that_others_keep_beating_has_the_head_to_itself_at_last(
     assert [commit.operation for commit in busy.log(limit=2)] == ["INSERT", "MERGE BRANCH"]
     monkeypatch.undo()
     told(busy, "UPDATE d.t SET a = 9", append)  # nothing is held any more
+
+
+# --- appends, which take no turn --------------------------------------------------------------------------------------
+
+APPENDER = """
+import json, pathlib, sys
+import anabranch
+address, until = json.loads(sys.argv[1]), pathlib.Path(sys.argv[2])
+with anabranch.connect(**address, create=False) as lake:
+    table, count = lake.table("d.many"), 0
+    while not until.exists():
+        table.write([{"k": count, "a": 0}])
+        count += 1
+    print(count)
+"""
+MANY = 10_000
+
+
+@contextmanager
+def appending(address: dict, lake: Lake, tmp_path: Path, who: str) -> Iterator[list[int]]:
+    """Somebody appends rows without a pause; gives their number when they are done."""
+    stop, counted = tmp_path / "stop", list[int]()
+
+    def append() -> None:
+        mine, count = lake.on("main").table("d.many"), 0
+        while not stop.exists():
+            mine.write([{"k": count, "a": 0}])
+            count += 1
+        counted.append(count)
+
+    if who == "a thread":
+        thread = threading.Thread(target=append)
+        thread.start()
+        try:
+            yield counted
+        finally:
+            stop.touch()
+            thread.join()
+        return
+    told_of = json.dumps({**address, "path_or_url": str(address["path_or_url"])})
+    process = subprocess.Popen([sys.executable, "-c", APPENDER, told_of, str(stop)], stdout=subprocess.PIPE, text=True)
+    try:
+        yield counted
+    finally:
+        stop.touch()
+        counted.append(int(process.communicate(timeout=LATE)[0]))
+
+
+@pytest.mark.parametrize("who", ["a thread", "a process"])
+def test_a_statement_on_all_rows_gets_through_beside_one_who_appends_without_pause(
+    address: dict, busy: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    """Each of its tries meets many appends, but the last one, for which they wait."""
+    told(busy, "CREATE TABLE d.many (k INT, a INT) TBLPROPERTIES ('isolation' = 'serializable')")
+    busy.table("d.many").write({"k": range(MANY), "a": [0] * MANY})
+    catalog, held = busy._session.catalog, []
+    commit = catalog.commit
+
+    def noted(request: Any, *rest: Any) -> Any:
+        if request.operation == "UPDATE":
+            held.append(catalog.is_held)
+            while not held[-1] and busy.version == request.base.version:  # however quick it is, an append is quicker
+                time.sleep(0.001)
+        return commit(request, *rest)
+
+    monkeypatch.setattr(catalog, "commit", noted)
+    before = busy.version
+    with appending(address, busy, tmp_path, who) as counted:
+        while busy.version < before + 3:
+            time.sleep(0.01)
+        began = time.monotonic()
+        updated = told(busy, "UPDATE d.many SET a = a + 1 WHERE k >= 0")[0][0]
+        assert time.monotonic() - began < LATE
+        after = busy.version
+        while busy.version < after + 3:  # it goes on
+            time.sleep(0.01)
+    assert held == [False] * (len(held) - 1) + [True]
+    found = busy.table("d.many").to_arrow()
+    assert found.num_rows == MANY + counted[0]
+    assert pc.sum(found.column("a")).as_py() == updated >= MANY
+
+
+LAST = [
+    # what is tried with the head held at once, beside threads that reserve slots and commit
+    "UPDATE d.t SET a = a + 1",
+    "UPDATE d.k SET a = a + 1",
+    "DELETE FROM d.t WHERE k = 1",
+    "DELETE FROM d.k WHERE k = 1",
+    "INSERT INTO d.k VALUES (3, 3)",
+    "INSERT OVERWRITE d.t VALUES (3, 3)",
+    "TRUNCATE TABLE d.t",
+    "OPTIMIZE d.t",
+    "OPTIMIZE d.k",
+    "ALTER TABLE d.t ADD COLUMN z INT",
+    "ALTER TABLE d.t ALTER COLUMN k SET NOT NULL",
+    "DROP TABLE d.t",
+    "CREATE TABLE d.new (k INT)",
+    "ALTER DATABASE d RENAME TO e",
+    "RESTORE TABLE d.t TO VERSION 3",
+    "MERGE BRANCH dev WITH (detect = 'row')",
+    "MERGE INTO d.t USING VALUES (1), (9) AS s(k) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = 5 "
+    "WHEN NOT MATCHED THEN INSERT (k, a) VALUES (9, 9)",
+    "MERGE INTO d.rewritten t USING VALUES (1), (9) AS s(k) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = 5",
+    "MERGE INTO d.k USING VALUES (1), (9) AS s(k) ON k.k = s.k WHEN MATCHED THEN UPDATE SET a = 5",
+]
+BY_SPARK = [
+    "INSERT INTO d.t SELECT id, id FROM range(1000)",
+    "INSERT INTO d.k SELECT id, id FROM range(1000)",
+    "INSERT OVERWRITE d.t SELECT k, a + 1 FROM d.t",
+    "CREATE TABLE d.new AS SELECT * FROM d.t",
+    "UPDATE d.t SET a = (SELECT max(a) FROM d.k)",
+    "DELETE FROM d.t WHERE k IN (SELECT k FROM d.k)",
+    "DELETE FROM d.k WHERE k IN (SELECT k FROM d.t)",
+    "MERGE INTO d.t USING (SELECT 1 AS k) s ON t.k = s.k WHEN MATCHED AND hash(t.k) = hash(s.k) THEN UPDATE SET a = 5",
+    "MERGE INTO d.rewritten t USING (SELECT 1 AS k) s ON t.k = s.k WHEN MATCHED AND hash(t.k) = 1 THEN UPDATE SET a = 5"
+    " WHEN MATCHED THEN DELETE",
+]
+
+
+@pytest.mark.parametrize("statement", [*LAST, *(pytest.param(text, marks=pytest.mark.spark) for text in BY_SPARK)])
+def test_one_who_holds_the_head_waits_for_nobody(busy: Lake, monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+    """Neither for threads of this process that reserve and commit, nor for those that it has started itself, nor for
+    the turns of others."""
+    told(busy, "CREATE TABLE d.rewritten (k INT, a INT) TBLPROPERTIES ('merge.mode' = 'copy-on-write')")
+    told(busy, *["INSERT INTO d.rewritten VALUES (1, 0), (2, 0)"] * 3, "UPDATE d.t SET a = 0", "DELETE FROM d.k")
+    told(busy, "CREATE BRANCH dev", "UPDATE d.t@dev SET a = 7 WHERE k = 1", "INSERT INTO d.k@dev VALUES (5, 5)")
+    told(busy, "INSERT INTO d.k VALUES (1, 1)", "INSERT INTO d.t VALUES (4, 4)", "CREATE TABLE d.other (k INT, a INT)")
+    if statement in BY_SPARK:
+        assert busy.spark is not None
+    monkeypatch.setattr(rerun, "FREE", 0)
+    stop, done = threading.Event(), threading.Event()
+
+    def others(name: str) -> None:
+        mine = busy.on("main")
+        while not stop.is_set():
+            with suppress(anabranch.AnabranchError):
+                mine.table(name).write([{"k": 2, "a": 2}])
+            mine._session.shared.slots.clear()  # so that it is always asked for more
+
+    def run() -> None:
+        told(busy, statement)
+        done.set()
+
+    waiting = [threading.Thread(target=others, args=(name,)) for name in ("d.t", "d.other", "d.k", "d.rewritten")]
+    runs = threading.Thread(target=run, daemon=True)
+    for thread in (*waiting, runs):
+        thread.start()
+    try:
+        assert done.wait(LATE)
+    finally:
+        stop.set()
+    for thread in (*waiting, runs):
+        thread.join(LATE)
+
+
+def test_a_statement_within_another_one_does_not_wait_for_it(busy: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data may be made by statements while it is written. The inner one's commit ends what PostgreSQL held."""
+    monkeypatch.setattr(rerun, "FREE", 0)
+
+    def made() -> Iterator[dict[str, int]]:
+        for number in range(3):
+            told(busy, "UPDATE d.k SET a = a + 1", f"INSERT INTO d.t VALUES ({10 + number}, 0)")
+            yield {"k": number, "a": 5}
+
+    busy.table("d.t").write(made())
+    assert rows(busy, "d.k") == [(1, 3)]
+    assert rows(busy, "d.t") == [(0, 5), (1, 0), (1, 5), (2, 5), (10, 0), (11, 0), (12, 0)]
+
+
+def test_a_statement_within_another_one_is_tried_and_refused(busy: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes no turns: the one around it may have some already, in another order."""
+    catalog, commit, tries = busy._session.catalog, busy._session.catalog.commit, []
+
+    def never(request: Any, *rest: Any) -> Any:
+        if request.operation != "UPDATE":
+            return commit(request, *rest)
+        tries.append(catalog.is_held)
+        raise anabranch.CommitConflict("it does not fit", (), [change.object_id for change in request.changes])
+
+    def made() -> Iterator[dict[str, int]]:
+        with pytest.raises(anabranch.CommitConflict, match="does not fit"):
+            told(busy, "UPDATE d.t SET a = a + 1")
+        yield {"k": 2, "a": 2}
+
+    monkeypatch.setattr(catalog, "commit", never)
+    busy.table("d.t").write(made())
+    assert tries == [False] * rerun.FREE
+    assert rows(busy, "d.t") == [(1, 0), (2, 2)]
+
+
+def test_a_thread_that_waits_for_slots_keeps_none_from_others(busy: Lake) -> None:
+    catalog, table_id = busy._session.catalog, busy.table("d.t").id
+    given: list[int] = []
+    with catalog.holding(busy._session.branch_id):
+        busy._session.shared.slots.clear()
+        waiting = threading.Thread(target=lambda: given.append(busy._session.next_slot(table_id)))
+        waiting.start()
+        waiting.join(SOON)
+        mine = [busy._session.next_slot(table_id) for _ in range(100)]
+    waiting.join(LATE)
+    assert len({*mine, *given}) == 101
 
 
 @needs_forks

@@ -9,7 +9,7 @@ import reprlib
 import pytest
 
 import anabranch
-from anabranch.errors import AnabranchError, InvalidOption, Refused
+from anabranch.errors import AnabranchError, InvalidOption, NotALake, Refused
 from anabranch.lake import Lake
 from anabranch.merge_builder import MergeBuilder, WhenClause
 from anabranch.options import Limits
@@ -235,6 +235,8 @@ def test_a_lake_is_not_opened_with_a_wrong_type(lake, folder, parameter):
 def test_nothing_is_made_where_a_lake_is_not_opened(tmp_path):
     with pytest.raises(Refused, match=r"limits is an anabranch\.Limits, not 5"):
         anabranch.connect(tmp_path / "new", limits=5)
+    with pytest.raises(NotALake, match="does not exist"):  # a new lake has main alone
+        anabranch.connect(tmp_path / "new", branch="dev")
     assert not (tmp_path / "new").exists()
     with pytest.raises(Refused, match="local_work is a whole number, not '64 MB'"):
         Limits(local_work="64 MB")

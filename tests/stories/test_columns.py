@@ -1,5 +1,6 @@
 """Columns change, files do not: every row reads under the new schema as it should."""
 
+import pyarrow as pa
 import pytest
 
 from anabranch.errors import NullViolation, SchemaError
@@ -254,3 +255,29 @@ def test_columns_that_both_moved_stand_as_theirs_has_them_and_branches_converge(
     assert labels(lake, "d.t") == labels(lake.on("dev"), "d.t") == expected
     assert told(lake, "DIFF main dev") == []
     assert lake.merge("dev").up_to_date
+
+
+DEFAULTS = {
+    "an array": ("ARRAY<STRING>", "array('a')"),
+    "a map": ("MAP<STRING, INT>", "map('k', 1)"),
+    "a struct": ("STRUCT<x: ARRAY<INT>>", "named_struct('x', array(1))"),
+}
+
+
+@pytest.mark.parametrize(("type_", "value"), DEFAULTS.values(), ids=DEFAULTS.keys())
+@pytest.mark.parametrize("key", ["", " PRIMARY KEY"], ids=["append", "keyed"])
+def test_a_default_of_no_rows_at_all(lake, type_, value, key):
+    """Where a side has no rows to compare, or a write none to store."""
+    told(lake, f"CREATE TABLE d.t (id INT{key}, x INT)", "INSERT INTO d.t VALUES (1, 1), (2, 2)")
+    told(lake, f"ALTER TABLE d.t ADD COLUMN c {type_} DEFAULT {value}")
+    assert lake.table("d.t").write(pa.table({"id": pa.array([], pa.int32())})) == 0
+    assert lake.table("d.t").overwrite(pa.table({"id": pa.array([], pa.int32())})) == 0
+    told(lake, f"RESTORE TABLE d.t TO VERSION {lake.version - 1}")
+    dev = lake.create_branch("dev")
+    told(dev, "UPDATE d.t SET x = 5 WHERE id = 1")
+    told(lake, "DELETE FROM d.t WHERE id = 1")
+    assert [(one.rule, one.theirs["x"]) for one in lake.conflicts("dev", detect="row")] == [("update/delete", 5)]
+    assert [row[:2] for row in told(lake, "DIFF main dev TABLE d.t")] == [("+I", 1)]
+    lake.merge("dev", detect="row", resolve="theirs")
+    assert len({str(row[2]) for row in rows(lake, "d.t")}) == 1
+    assert sorted(row[:2] for row in rows(lake, "d.t")) == [(1, 5), (2, 2)]

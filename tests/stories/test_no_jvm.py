@@ -1,4 +1,4 @@
-"""Metadata, small writes, DELETE and UPDATE by known expressions,
+"""Metadata, small writes, DELETE and UPDATE by known expressions, merges, picks, reverts, DIFF, DESCRIBE SECTIONS,
 and reading start no JVM: pyspark is never imported."""
 
 import subprocess
@@ -57,8 +57,40 @@ with anabranch.connect(sys.argv[1], durability="process") as lake:
         INSERT INTO d.m VALUES (0, 'ok'), (3, 'three')
         SHOW CONFLICTS FROM side WITH (detect = 'row')
         MERGE BRANCH side RESOLVE USING THEIRS WITH (detect = 'row')
+        CREATE TABLE d.c (id INT, a INT, b STRING)
+        INSERT INTO d.c VALUES (1, 1, 'one'), (2, 2, 'two')
+        CREATE BRANCH far
+        INSERT INTO d.c@far VALUES (3, 3, 'three')
+        INSERT INTO d.c VALUES (4, 4, 'four')
+        UPDATE d.c SET a = 22 WHERE id = 2
+        MERGE BRANCH far DRY RUN
+        MERGE BRANCH far WITH (detect = 'file')
+        ALTER TABLE d.c@far ADD COLUMN more DOUBLE DEFAULT 0.5
+        UPDATE d.c@far SET a = 10 WHERE id = 1
+        UPDATE d.c SET b = 'eins' WHERE id = 1
+        SHOW CONFLICTS IN far
+        SHOW CONFLICTS IN far WITH (detect = 'row')
+        SHOW CONFLICTS IN far WITH (detect = 'cell')
+        DIFF dev far
+        DIFF dev far TABLE d.c
+        DIFF dev kid TABLE d.k
+        DESCRIBE SECTIONS d.c@far
+        DESCRIBE SECTIONS d.c AGAINST far
+        DESCRIBE SECTIONS d.k
+        MERGE BRANCH far WITH (detect = 'cell')
+        MERGE BRANCH dev TO far
+        SHOW LOG GRAPH
     """.strip().splitlines():
         lake.sql(statement.strip())
+    for name in ("d.c", "d.k"):
+        before = lake.table(name).to_arrow().to_pylist()
+        lake.sql(f"DELETE FROM {name}@far WHERE id = 1")
+        lake.sql(f"CHERRY PICK far@{lake.on('far').version}")
+        assert lake.table(name).count() == len(before) - 1
+        lake.sql(f"REVERT {lake.version} DRY RUN")
+        lake.sql(f"REVERT {lake.version}")
+        assert sorted(lake.table(name).to_arrow().to_pylist(), key=str) == sorted(before, key=str)
+    assert {"id": 1, "a": 10, "b": "eins", "more": 0.5} in lake.table("d.c").to_arrow().to_pylist()
     table = lake.table("d.t")
     table.write([{"a": 5, "k": "p"}])
     table.write({"a": [6], "k": ["q"]})

@@ -72,6 +72,11 @@ class Commits(Turns, Reservations):
         with self._db.holding(_LOCK_HEAD, {"branch": branch_id}):
             yield
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this thread holds a head."""
+        return self._db.is_held
+
     def _commit(
         self, request: CommitRequest, rows: Rows, admit: Admit, *, may_be_done: bool
     ) -> tuple[Commit, Position | None, CommitRequest, Rows]:

@@ -136,12 +136,26 @@ class Database:
 
     @contextmanager
     def holding(self, statement: Executable, values: Mapping[str, Any]) -> Iterator[None]:
-        """Nobody else writes what the statement locks: they wait. What this thread writes is not in its own way: on
-        SQLite it has the queue to itself, on PostgreSQL its first write that is not relaxed ends the transaction."""
-        if self._lock is not None:
-            with self._lock.held():
-                yield
+        """Nobody else writes what the statement locks: they wait, and other threads of whoever holds it, too. What this
+        thread writes is not in its own way: on SQLite it has the queue to itself, on PostgreSQL its first write that is
+        not relaxed ends the transaction. Who holds something already has enough: he would wait for himself."""
+        if self.is_held:
+            yield
             return
+        with self._lock.held() if self._lock is not None else self._locking(statement, values):
+            self._held.by = True
+            try:
+                yield
+            finally:
+                del self._held.by
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this thread holds something."""
+        return hasattr(self._held, "by")
+
+    @contextmanager
+    def _locking(self, statement: Executable, values: Mapping[str, Any]) -> Iterator[None]:
         with self.errors(), self._links.one() as link:
             link.begin()
             try:

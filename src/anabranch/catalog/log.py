@@ -151,7 +151,12 @@ class Log(Branches):
         self, position: Position, object_ids: Iterable[str], *operations: Operation
     ) -> dict[str, list[tuple[Commit, Change]]]:
         """Every change of some classes up to here, of many objects; one without any is left out."""
-        segments = self.lineage(position)
+        return self.changes_on(self.lineage(position), object_ids, *operations)
+
+    def changes_on(
+        self, segments: Lineage, object_ids: Iterable[str], *operations: Operation
+    ) -> dict[str, list[tuple[Commit, Change]]]:
+        """The same for any commits."""
 
         def read(batch: list[str]) -> list[Any]:
             return _CHANGES_OF_CLASS.rows(self._db.rows, segments, {"objects": batch, "operations": list(operations)})

@@ -3,7 +3,8 @@
 Statements that kill rows hold a table's lock together, so they run side by side; one that failed often enough holds it
 alone, and then nobody's commit can spoil its own. A newcomer passes the gate first, which one who waits to be alone
 keeps shut: otherwise newcomers, who may share, would be let in before him for ever. Appends take no turn; upserts of
-keyed tables take one for their commit.
+keyed tables take one for their commit. Who holds the head (`Commits.holding`) takes none: one who has a turn may wait
+for the head, so the other way round they would wait for each other.
 
 Turns are for fairness: what may be committed beside what is decided while the head is locked. So on PostgreSQL, where a
 lock is lost with the session that holds it, a statement goes on without it, at worst to be run again.

@@ -1,4 +1,9 @@
-"""Columns: declared at CREATE TABLE; added, dropped, renamed, widened, moved and otherwise altered by ALTER TABLE."""
+"""Columns: declared at CREATE TABLE; added, dropped, renamed, widened, moved and otherwise altered by ALTER TABLE.
+
+An ALTER TABLE that runs again, since others altered the table meanwhile, means the columns that it meant at first,
+whatever they are called by then. Of one that was dropped nothing is left to alter, as if the drop had come later; one
+that was added under the name that it wants to add is that column, if the two are alike.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch import expressions
+from anabranch.branching.law import ADDED
+from anabranch.commands.rerun import Beaten, as_first_seen
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.engines import EngineSpec, check_change, engine_spec
 from anabranch.errors import (
@@ -22,6 +29,7 @@ from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import read_batches
 from anabranch.execution.required import lacking
 from anabranch.model import evolve, types
+from anabranch.model.conflict import ConflictRecord
 from anabranch.model.evolve import Path, Place
 from anabranch.model.history import Commit
 from anabranch.model.names import checked, fold
@@ -153,7 +161,14 @@ def _engine_of(changed: Schema, table: OpenTable) -> EngineSpec:
 def add_columns(session: Session, table: OpenTable, specs: Sequence[tuple[ColumnSpec, Place | None]]) -> Commit | None:
     rows: int | None = None
     schema = table.schema
-    for spec, place in specs:
+    for asked, place in specs:
+        parents = _now_called(table, asked.path[:-1])
+        if parents is None:
+            continue
+        spec = replace(asked, path=(*parents, asked.label))
+        if (there := _added_meanwhile(table, spec)) is not None:
+            schema = _as_one(session, table, schema, there, spec, place)
+            continue
         column = added_column(session, table, schema, spec)
         if not column.nullable and column.write_default is None:
             rows = session.catalog.state(table.position, table.id).rows if rows is None else rows
@@ -166,6 +181,47 @@ def add_columns(session: Session, table: OpenTable, specs: Sequence[tuple[Column
     names = ", ".join(".".join(spec.path) for spec, _ in specs)
     required = any(not spec.nullable and spec.default is None for spec, _ in specs)
     return alter_schema(session, table, f"add {names}", lambda _: schema, not_null=True if required else None)
+
+
+def _now_called(table: OpenTable, path: Path) -> Path | None:
+    """What the statement means by a path; None: it was dropped meanwhile."""
+    before = as_first_seen(table).schema
+    return path if not path or before.id == table.schema.id else evolve.followed(before, table.schema, path)
+
+
+def _added_meanwhile(table: OpenTable, spec: ColumnSpec) -> Column | None:
+    """A column of this name that others have added since the statement first looked."""
+    there = table.schema.find(spec.label) if len(spec.path) == 1 else None
+    return None if there is None or as_first_seen(table).schema.physical(there.physical) is not None else there
+
+
+def _as_one(
+    session: Session, table: OpenTable, schema: Schema, there: Column, spec: ColumnSpec, place: Place | None
+) -> Schema:
+    """Rule A6: a column that both added is one, of the wider type if that is this one's. What this one says of rows
+    that lack it must be what the other one says: those of others may have come already."""
+    wanted = evolve.adopt(there.type, spec.type)
+    default = _declared(session, spec.default, spec.type, spec.label, nullable=spec.nullable)
+    if types.widens(there.type, wanted) and (there.nullable, there.write_default) == (spec.nullable, default):
+        schema = schema if wanted == there.type else evolve.widen(schema, spec.path, spec.type)
+        if spec.comment is not None:
+            schema = evolve.set_comment(schema, spec.path, spec.comment)
+        return schema if place is None else evolve.move(schema, spec.path, place)
+    is_narrower = wanted != there.type and types.widens(wanted, there.type)
+    ours = _said(there.type, there.write_default, nullable=there.nullable)
+    theirs = _said(spec.type, default, nullable=spec.nullable)
+    record = ConflictRecord(
+        f"table {table.name}", "table", "A6.1" if is_narrower else ADDED, ours, theirs, column=spec.label
+    )
+    raise Beaten(
+        f"others have added the column '{spec.label}' to '{table.name}' meanwhile, as {ours}; here it is {theirs}. "
+        "Nothing was changed.",
+        [record],
+    )
+
+
+def _said(type_: DataType, default: str | None, *, nullable: bool) -> str:
+    return f"{type_}{'' if nullable else ' NOT NULL'}{f' DEFAULT {default}' if default is not None else ''}"
 
 
 def added_column(session: Session, table: OpenTable, schema: Schema, spec: ColumnSpec) -> Column:
@@ -203,8 +259,9 @@ def drop_columns(
     session: Session, table: OpenTable, paths: Sequence[Path], *, if_exists: bool = False
 ) -> Commit | None:
     schema = table.schema
-    for path in paths:
-        if if_exists and schema.find(path[0]) is None:
+    for asked in paths:
+        path = _now_called(table, asked)
+        if path is None or (if_exists and schema.find(path[0]) is None):
             continue
         schema = evolve.drop(schema, path)
     names = ", ".join(map(".".join, paths))
@@ -212,14 +269,17 @@ def drop_columns(
 
 
 def rename_column(session: Session, table: OpenTable, path: Path, label: str) -> Commit | None:
-    message = f"rename {'.'.join(path)} to {label}"
-    return alter_schema(session, table, message, lambda schema: evolve.rename(schema, path, label))
+    now = _now_called(table, path)
+    if now is None:
+        return None
+    message = f"rename {'.'.join(now)} to {label}"
+    return alter_schema(session, table, message, lambda schema: evolve.rename(schema, now, label))
 
 
 def alter_column(
     session: Session,
     table: OpenTable,
-    path: Path,
+    asked: Path,
     *,
     label: str | None = None,
     type: DataType | None = None,
@@ -230,6 +290,9 @@ def alter_column(
     place: Place | None = None,
 ) -> Commit | None:
     """Any of these at once; what is None stays as it is."""
+    path = _now_called(table, asked)
+    if path is None:
+        return None
 
     def changed(schema: Schema) -> Schema:
         if type is not None:

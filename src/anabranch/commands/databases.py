@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from anabranch import given
+from anabranch.commands.rerun import Dropped
 from anabranch.commands.session import Session
 from anabranch.errors import AlreadyExists, NotFound, Refused
 from anabranch.model.history import Commit, Position
@@ -37,7 +38,10 @@ def create_database(
 def drop_database(session: Session, name: str, *, if_exists: bool = False, cascade: bool = False) -> Commit | None:
     given.flag("cascade", cascade)
     head = session.head()
-    if if_exists and session.catalog.database(head, name) is None:
+    try:
+        if session.find_database(name, head) is None and if_exists:
+            return None
+    except Dropped:  # others were first, and that is all that was asked for
         return None
     record = session.database(name, head)
     tables = session.catalog.tables(head, record.id)

@@ -22,7 +22,7 @@ Spec = Mapping[str, str]
 def scope(session: Session, table: OpenTable, spec: Spec) -> dict[str, Any]:
     """Physical column -> encoded value, of the columns that the spec names."""
     if not table.schema.partitioned_by:
-        raise Refused(f"'{table.name}' is not partitioned. Leave the PARTITION clause out.")
+        raise Refused(f"'{table.name}' is not partitioned: it has no partitions to name or to show.")
     columns = {column.physical: column for column in table.schema.partition_columns}
     found = {}
     for label, text in spec.items():

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import threading
-import time
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from anabranch.branching.admit import Moved, admit
 from anabranch.catalog import Catalog
-from anabranch.errors import CommitConflict, NeedsSpark, NotFound, Refused
+from anabranch.commands.rerun import commits, followed, looks_at
+from anabranch.errors import NeedsSpark, NotFound, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.forks import abandon, renew_after_fork
 from anabranch.model.history import Commit, Position
@@ -79,6 +77,15 @@ class OpenTable:
 
 
 @dataclass
+class FreeSlots:
+    """Slots of a table that this process has reserved and not used yet."""
+
+    slots: deque[int] = field(default_factory=deque)
+    block: int = 4
+    """How many were reserved the last time."""
+
+
+@dataclass
 class Shared:
     """What the sessions of one process have in common: connections, caches, reserved slots."""
 
@@ -87,14 +94,12 @@ class Shared:
     spark: SparkHolder
     author: str
     limits: Limits = field(default_factory=Limits)
-    slots: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    slots: dict[str, FreeSlots] = field(default_factory=dict)
     frames: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     keys: KeyIndex | None = None
     compactor: Compactor | None = None
     alone: dict[str, int] = field(default_factory=dict)
     """The tables that a statement of this process has to itself at the moment, and its thread: no other may walk in."""
-    slots_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
-    """Held while the catalog is asked for more."""
     frames_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     """Never held for long; also where `keys` and `compactor` are made, once."""
 
@@ -105,7 +110,7 @@ class Shared:
         """The slots were reserved by the parent, for itself; its frames are objects of its JVM."""
         abandon(self.frames)
         self.slots, self.frames, self.alone = {}, OrderedDict(), {}
-        self.slots_lock, self.frames_lock = threading.Lock(), threading.Lock()
+        self.frames_lock = threading.Lock()
 
     def apart(self) -> Shared:
         """The same lake for another thread, which reserves and remembers for itself."""
@@ -165,7 +170,9 @@ class Session:
         branch = self.catalog.branch_by_id(self.branch_id)
         if branch.dropped:
             raise Refused(f"the branch '{branch.name}' of this session was dropped. USE another branch.")
-        return Position(self.branch_id, branch.head)
+        head = Position(self.branch_id, branch.head)
+        looks_at(self.catalog, head)
+        return head
 
     def resolve(self, ref: Ref | str | int | None) -> Position:
         """A position of this lake, checked to exist."""
@@ -180,9 +187,18 @@ class Session:
 
     # --- names --------------------------------------------------------------------------------------------------------
 
-    def database(self, name: str, position: Position | None = None) -> DatabaseRecord:
+    def find_database(self, name: str, position: Position | None = None) -> DatabaseRecord | None:
         position = position or self.head()
         found = self.catalog.database(position, name)
+        return followed(self.catalog, position, [name], found, lambda id: self._database_of_id(position, id))
+
+    def _database_of_id(self, position: Position, database_id: str) -> DatabaseRecord | None:
+        found = self.catalog.database_by_id(position, database_id)
+        return None if found is None or found.dropped else found
+
+    def database(self, name: str, position: Position | None = None) -> DatabaseRecord:
+        position = position or self.head()
+        found = self.find_database(name, position)
         if found is None:
             known = [record.name for record in self.catalog.databases(position)]
             hint = f"Create it with CREATE DATABASE {quote_identifier(name)}."
@@ -194,6 +210,18 @@ class Session:
         position = position or self.head()
         database = self.catalog.database(position, database_name)
         record = self.catalog.table(position, database.id, table_name) if database else None
+        found = self._opened(database, record, position)
+        return followed(self.catalog, position, names, found, lambda id: self._table_of_id(position, id))
+
+    def _table_of_id(self, position: Position, table_id: str) -> OpenTable | None:
+        record = self.catalog.table_by_id(position, table_id)
+        if record is None or record.dropped:
+            return None
+        return self._opened(self._database_of_id(position, record.database_id), record, position)
+
+    def _opened(
+        self, database: DatabaseRecord | None, record: TableRecord | None, position: Position
+    ) -> OpenTable | None:
         if database is None or record is None:
             return None
         return OpenTable(database, record, self.catalog.schema(record.id, record.schema_id), position)
@@ -303,6 +331,7 @@ class Session:
         that moved; it runs while the head is locked, and reads the catalog alone."""
         if base.branch_id != self.branch_id:
             raise Refused("a table opened at another branch or tag cannot be written. Open it on its branch.")
+        commits(self.branch_id, operation)
         request = CommitRequest(
             id=str(uuid.uuid4()),
             base=base,
@@ -336,8 +365,9 @@ class Session:
 
     @contextmanager
     def turn(self, table: OpenTable) -> Iterator[None]:
-        """Around the work of a statement that kills rows: beside others like it, or alone if that was asked for."""
-        if self._is_alone(table.id):
+        """Around the work of a statement that kills rows: beside others like it, or alone if that was asked for. One
+        that holds the head needs no turn, and must not wait for one: those who have it may wait for the head."""
+        if self._is_alone(table.id) or self.catalog.is_held:
             yield
         else:
             with self.catalog.turn(table.id, alone=False):
@@ -345,7 +375,7 @@ class Session:
 
     @contextmanager
     def alone(self, table_ids: Iterable[str]) -> Iterator[None]:
-        """Around a statement's last try: nobody else kills rows of these tables, in this process or another."""
+        """Around a statement's last tries: nobody else kills rows of these tables, in this process or another."""
         alone = self.shared.alone
         with ExitStack() as stack:
             for table_id in sorted(id for id in set(table_ids) if not self._is_alone(id)):
@@ -358,14 +388,17 @@ class Session:
         return self.shared.alone.get(table_id) == threading.get_ident()
 
     def next_slot(self, table_id: str) -> int:
-        """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog."""
-        with self.shared.slots_lock:
-            first, end, size = self.shared.slots.get(table_id, (0, 0, 4))
-            if first == end:
-                size = min(size * 2, 1024)
-                first = self.catalog.reserve_slots(table_id, size)
-                end = first + size
-            self.shared.slots[table_id] = (first + 1, end, size)
+        """A slot for a part written in this process. Blocks double, so that a busy writer rarely asks the catalog.
+
+        No lock is held while it is asked: one who has the catalog to himself may want a slot, too."""
+        free = self.shared.slots.setdefault(table_id, FreeSlots())
+        try:
+            return free.slots.popleft()
+        except IndexError:
+            count = min(free.block * 2, 1024)
+        first = self.catalog.reserve_slots(table_id, count)
+        free.block = count
+        free.slots.extend(range(first + 1, first + count))
         return first
 
     @contextmanager
@@ -394,12 +427,16 @@ class Session:
 
 def as_ref(ref: Ref | str | int | None, version: int | None = None) -> Ref:
     """What a user wrote, at a version of it if that is said apart."""
-    found = _as_ref(ref)
+    return at_version(_as_ref(ref), version, ref)
+
+
+def at_version(ref: Ref, version: int | None, written: object) -> Ref:
+    """`written` is how the user named the ref."""
     if version is None:
-        return found
-    if found.version is not None:
-        raise Refused(f"the version is given twice, by {ref!r} and by {version!r}: leave one of them out.")
-    return replace(found, version=version)
+        return ref
+    if ref.version is not None:
+        raise Refused(f"the version is given twice, by {written!r} and by {version!r}: leave one of them out.")
+    return replace(ref, version=version)
 
 
 def _as_ref(ref: Ref | str | int | None) -> Ref:
@@ -424,42 +461,6 @@ def checked_limit(limit: int | None) -> int | None:
     if limit is not None and (type(limit) is not int or limit < 0):
         raise Refused(f"{limit!r} is no limit: write how many commits are wanted.")
     return limit
-
-
-_RERUNS = 3
-_LAST, _PATIENCE = 30, 10.0
-"""How often a statement is tried while it has its tables to itself, and for how many seconds: appends take no turn, so
-they may still be in the way of one that has asked something of all rows."""
-Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
-
-
-def rerun(statement: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """A statement that runs again, on the new head, when what it did does not fit beside what others did meanwhile.
-
-    At last it has the tables to itself, so that nobody starves. Its first argument is, or has, the session.
-    """
-
-    @wraps(statement)
-    def tried(*args: Given.args, **kwargs: Given.kwargs) -> Answer:
-        for _ in range(_RERUNS):
-            try:
-                return statement(*args, **kwargs)
-            except CommitConflict as conflict:
-                last = conflict
-        session: Any = getattr(args[0], "_session", args[0])
-        with session.alone(last.table_ids):
-            until = time.monotonic() + _PATIENCE
-            for past in range(1, _LAST):
-                try:
-                    return statement(*args, **kwargs)
-                except CommitConflict as conflict:
-                    if not conflict.table_ids or time.monotonic() > until:
-                        raise
-                    time.sleep(random.uniform(0, 0.001 * past))
-            return statement(*args, **kwargs)
-
-    return tried
 
 
 def table_change(table: OpenTable, operation: str, **detail: Any) -> Change:

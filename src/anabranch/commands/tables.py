@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from anabranch.commands.columns import ColumnSpec, define
 from anabranch.commands.databases import without_keys
+from anabranch.commands.rerun import Dropped
 from anabranch.commands.session import OpenTable, Session, table_change
 from anabranch.engines import check_change, check_unkeyed, engine_spec
 from anabranch.errors import AlreadyExists, SchemaError, UnsupportedType
@@ -137,7 +138,10 @@ def _check_key(spec: TableSpec, by_label: Mapping[str, ColumnSpec]) -> None:
 
 def drop_table(session: Session, names: Sequence[str], *, if_exists: bool = False) -> Commit | None:
     head = session.head()
-    if if_exists and session.find_table(names, head) is None:
+    try:
+        if session.find_table(names, head) is None and if_exists:
+            return None
+    except Dropped:  # others were first, and that is all that was asked for
         return None
     table = session.table(names, head)
     dropped = replace(table.record, dropped=True)

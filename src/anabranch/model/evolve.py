@@ -128,6 +128,33 @@ def move(schema: Schema, path: Path, place: Place) -> Schema:
     return _in_struct(schema, path, lambda struct: Struct(_placed(struct.fields, _field(struct, path), place)))
 
 
+def followed(before: Schema, now: Schema, path: Path) -> Path | None:
+    """What a path of an earlier schema is called now, by physical names; None: it was dropped. What `before` does not
+    know stays as it is."""
+    old = before.find(path[0])
+    if old is None:
+        return path
+    new = now.physical(old.physical)
+    if new is None:
+        return None
+    steps, was, is_ = [new.label], old.type, new.type
+    for step in path[1:]:
+        if isinstance(was, Struct) and isinstance(is_, Struct):
+            field = next((f for f in was.fields if fold(f.label) == fold(step)), None)
+            if field is None:
+                return (*steps, *path[len(steps) :])
+            found = next((f for f in is_.fields if f.physical == field.physical), None)
+            if found is None:
+                return None
+            step, was, is_ = found.label, field.type, found.type
+        elif isinstance(was, types.Array) and isinstance(is_, types.Array):
+            was, is_ = was.element, is_.element
+        elif isinstance(was, types.Map) and isinstance(is_, types.Map):
+            was, is_ = (was.key, is_.key) if fold(step) == "key" else (was.value, is_.value)
+        steps.append(step)
+    return tuple(steps)
+
+
 def adopt(old: DataType, new: DataType) -> DataType:
     """`new` as users wrote it, with the physical names that `old` has in the same places."""
     if isinstance(old, Struct) and isinstance(new, Struct) and len(old.fields) == len(new.fields):

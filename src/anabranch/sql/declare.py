@@ -93,7 +93,7 @@ def scalar(value: Any) -> pa.Scalar:
 
     try:
         return pa.scalar(value)
-    except (pa.ArrowException, TypeError, OverflowError) as error:
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise DataError(f"{reprlib.repr(value)} is no value that a table can hold: {error}.") from error
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from anabranch.commands import branches, columns, databases, describe, options, partitions, restore, tables
 from anabranch.commands.columns import ColumnSpec
+from anabranch.commands.rerun import rerun
 from anabranch.commands.result import Result
-from anabranch.commands.session import OpenTable, Ref, Session, rerun
+from anabranch.commands.session import OpenTable, Ref, Session
 from anabranch.commands.tables import TableSpec
 from anabranch.errors import Refused, SqlError
 from anabranch.model.types import parse_type

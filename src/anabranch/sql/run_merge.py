@@ -30,7 +30,7 @@ Frames = Mapping[str, Any]
 def run_merge(session: Session, statement: s.MergeInto, args: Any, frames: Frames) -> Result:
     on, table = writable(session, statement.name)
     source = source_of(_reading(session, table), statement.source, table.schema, args, frames)
-    return merge_into(on, table, request_of(table, statement), source).result()
+    return merge_into(on, table, request_of(statement), source).result()
 
 
 def _reading(session: Session, table: OpenTable) -> Session:
@@ -38,8 +38,8 @@ def _reading(session: Session, table: OpenTable) -> Session:
     return session.at(table.position if table.position.branch_id == session.branch_id else session.head())
 
 
-def request_of(table: OpenTable, statement: s.MergeInto) -> MergeRequest:
-    target = (statement.alias,) if statement.alias else (table.database.name, table.record.name)
+def request_of(statement: s.MergeInto) -> MergeRequest:
+    target = (statement.alias,) if statement.alias else statement.name.parts
     return MergeRequest(statement.on, statement.clauses, target, statement.source.names, statement.evolves)
 
 
@@ -99,7 +99,7 @@ def explain_merge(session: Session, statement: s.MergeInto, args: Any, frames: F
     """The strategy and why, and what would be read of the target."""
     on, table = writable(session, statement.name)
     source = source_of(_reading(session, table), statement.source, table.schema, args, frames)
-    bound = bound_for(on, table, request_of(table, statement), source)
+    bound = bound_for(on, table, request_of(statement), source)
     strategy = strategy_of(table, bound)
     rows: list[Any] = [[table.name, strategy.way, None, None, None, None, strategy.reason]]
     count = None if source.rows is None else source.rows.num_rows

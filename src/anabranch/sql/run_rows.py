@@ -155,7 +155,7 @@ def _overwrite(session: Session, table: OpenTable, statement: s.Insert) -> Overw
 
 def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames) -> Result:
     on, table = writable(session, statement.name)
-    where = _predicate(statement.where, _scope(table, statement.alias), frames)
+    where = _predicate(statement.where, _scope(statement), frames)
     if table.schema.primary_key:
         query, _ = _keys_to_delete(on, table, statement)
         rows = delete_keys(on, table, where, lambda: run_query(session, query, args, frames))
@@ -167,7 +167,7 @@ def run_delete(session: Session, statement: s.Delete, args: Any, frames: Frames)
 
 def run_update(session: Session, statement: s.Update, args: Any, frames: Frames) -> Result:
     on, table = writable(session, statement.name)
-    scope = _scope(table, statement.alias)
+    scope = _scope(statement)
     where = _predicate(statement.where, scope, frames)
     asked = _assigned(on, table, statement)
     values = {name: without_refs(text, frames) for name, text in asked.items()}
@@ -189,20 +189,20 @@ def explained(session: Session, statement: s.Delete | s.Update) -> tuple[str, in
 
 
 def _rows_to_delete(session: Session, table: OpenTable, statement: s.Delete) -> tuple[str, int]:
-    return _from(session, table, f"SELECT `{ROW_ID}`", statement.alias, statement.where)
+    return _from(session, table, f"SELECT `{ROW_ID}`", statement)
 
 
 def _keys_to_delete(session: Session, table: OpenTable, statement: s.Delete) -> tuple[str, int]:
-    alias = quote_identifier(statement.alias or table.record.name)
+    alias = quote_identifier(_called(statement))
     columns = ", ".join(f"{alias}.{quote_identifier(label)}" for label in delete_labels(table))
-    return _from(session, table, f"SELECT {columns}", statement.alias, statement.where)
+    return _from(session, table, f"SELECT {columns}", statement)
 
 
 def _rows_to_update(
     session: Session, table: OpenTable, statement: s.Update, values: Mapping[str, str]
 ) -> tuple[str, int]:
     """All columns, new values in their places, then the row's ids."""
-    alias = quote_identifier(statement.alias or table.record.name)
+    alias = quote_identifier(_called(statement))
     columns = [
         f"({values[c.physical]}) AS {quote_identifier(c.label)}" if c.physical in values
         else f"{alias}.{quote_identifier(c.label)} AS {quote_identifier(c.label)}"
@@ -211,13 +211,13 @@ def _rows_to_update(
     select = f"SELECT {', '.join(columns)}"
     if not table.schema.primary_key:
         select += f", {alias}.`{ROW_ID}`, {alias}.`{ORIGIN}`"
-    return _from(session, table, select, statement.alias, statement.where)
+    return _from(session, table, select, statement)
 
 
 def _assigned(session: Session, table: OpenTable, statement: s.Update) -> dict[str, str]:
     """Physical column -> the text of its new value."""
     values: dict[str, FieldsSet] = {}
-    qualifiers = {name.lower() for name in (statement.alias, table.record.name, table.database.name) if name}
+    qualifiers = {name.lower() for name in (statement.alias, *statement.name.parts) if name}
     for path, text in statement.assignments:
         names = list(path)
         while len(names) > 1 and names[0].lower() in qualifiers and table.schema.find(names[0]) is None:
@@ -226,26 +226,30 @@ def _assigned(session: Session, table: OpenTable, statement: s.Update) -> dict[s
         if isinstance(text, s.Default):
             text = "NULL" if len(names) > 1 else session.default(column)  # fields have none
         values.setdefault(column.physical, FieldsSet(column)).add(tuple(names[1:]), text)
-    called = quote_identifier(statement.alias or table.record.name)
+    called = quote_identifier(_called(statement))
     return {name: found.text(f"{called}.{quote_identifier(found.column.label)}") for name, found in values.items()}
 
 
-def _scope(table: OpenTable, alias: str | None) -> Scope:
-    return Scope((table.database.name, table.record.name), alias)
+def _scope(statement: s.Delete | s.Update) -> Scope:
+    """By the name that the statement knows: others may have renamed the table since it was first looked up."""
+    return Scope(statement.name.parts, statement.alias)
+
+
+def _called(statement: s.Delete | s.Update) -> str:
+    return statement.alias or statement.name.parts[-1]
 
 
 def _predicate(where: str | None, scope: Scope, frames: Frames) -> Predicate | None:
     return None if where is None else Predicate(without_refs(where, frames), scope)
 
 
-def _from(session: Session, table: OpenTable, select: str, alias: str | None, where: str | None) -> tuple[str, int]:
+def _from(session: Session, table: OpenTable, select: str, statement: s.Delete | s.Update) -> tuple[str, int]:
     """A query over the table as it was opened, whatever the branch that its other names mean, and where its name
     stands in the text."""
     branch = session.catalog.branch_by_id(table.position.branch_id).name
-    names = f"`{_escaped(table.database.name)}`.`{_escaped(table.record.name)}`"
+    names = ".".join(f"`{_escaped(name)}`" for name in statement.name.parts)
     names += f"@`{_escaped(branch)}`@{table.position.version}"
-    called = quote_identifier(alias or table.record.name)
-    tail = f" AS {called}" + (f" WHERE {where}" if where else "")
+    tail = f" AS {quote_identifier(_called(statement))}" + (f" WHERE {statement.where}" if statement.where else "")
     return f"{select} FROM {names}{tail}", len(f"{select} FROM ")
 
 
