@@ -222,10 +222,28 @@ def test_a_conflict_as_json_is_an_error_with_records(at_odds: Cli) -> None:
     assert told["conflicts"] == at_odds("conflicts", "dev", "--detect", "row", "--json").json
 
 
-def test_a_refused_merge_as_json_names_the_way_that_passes(cli: Cli) -> None:
-    sql(cli, "CREATE BRANCH dev", "UPDATE d.t SET v = 'x' WHERE id = 1", "UPDATE d.t@dev SET v = 'y' WHERE id = 2")
-    assert json.loads(cli("merge", "dev", "--json").err)["passing"] == "row"
-    assert json.loads(cli("sql", "--json", "-c", "MERGE BRANCH dev").err)["passing"] == "row"
+PASSING = [
+    # what both sides do, what is compared, and the other `detect` under which nothing conflicts
+    (("v = 'x' WHERE id = 1", "v = 'y' WHERE id = 2"), "file", "row"),
+    (("v = 'x' WHERE id = 1", "id = 10 WHERE id = 1"), "file", "cell"),
+    (("v = 'x' WHERE id = 1", "id = 10 WHERE id = 1"), "row", "cell"),
+    (("v = 'x' WHERE id = 1", "v = 'y' WHERE id = 1"), "file", None),
+    (("v = 'x' WHERE id = 1", "v = 'y' WHERE id = 1"), "row", None),
+    (("v = 'x' WHERE id = 1", "v = 'y' WHERE id = 1"), "cell", None),
+]
+
+
+@pytest.mark.parametrize(("both", "detect", "passing"), PASSING)
+def test_a_refused_merge_names_the_way_that_passes(cli: Cli, both: tuple, detect: str, passing: str | None) -> None:
+    sql(cli, "CREATE BRANCH dev", f"UPDATE d.t SET {both[0]}", f"UPDATE d.t@dev SET {both[1]}")
+    merge = ["merge", "dev", "--detect", detect]
+    assert json.loads(cli(*merge, "--json").err)["passing"] == passing
+    statement = f"MERGE BRANCH dev WITH (detect = '{detect}')"
+    assert json.loads(cli("sql", "--json", "-c", statement).err)["passing"] == passing
+    for said in (cli(*merge).err, cli(*merge, "--dry-run").out):
+        assert re.findall(r"compare by (\w+): this passes", said) == [passing] * (passing is not None)
+    if passing:
+        assert cli("merge", "dev", "--detect", passing).code == 0
 
 
 def test_many_columns_show_the_first_ones_and_those_that_differ(cli: Cli) -> None:

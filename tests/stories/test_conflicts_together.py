@@ -213,3 +213,59 @@ def test_conflicts_of_every_kind_are_reported_at_once(lake):
     assert asked[0] == asked[1]
     assert [row[2] for row in asked[0]] == [record.rule for record in shown]
     assert lake.version == before
+
+
+ONE_OBJECT = {
+    # what theirs and ours did to d.t besides removing one and the same property, and the records that this gives
+    "types and rows": (
+        ["ALTER TABLE d.t ALTER COLUMN b TYPE INT", "UPDATE d.t SET a = 5 WHERE id = 1"],
+        ["ALTER TABLE d.t ALTER COLUMN b TYPE BIGINT", "UPDATE d.t SET a = 6 WHERE id = 1"],
+        [("d.t", "A6.1"), ("d.t", "update/update")],
+    ),
+    "a name": (
+        ["ALTER TABLE d.t RENAME TO d.n"], ["CREATE TABLE d.n (a INT)"], [("d.n", "names")],
+    ),
+    "a name and rows": (
+        ["UPDATE d.t SET a = 5", "ALTER TABLE d.t RENAME TO d.n"],
+        ["UPDATE d.t SET a = 6 WHERE id = 2", "CREATE TABLE d.n (a INT)"],
+        [("d.n", "names"), ("d.t", "update/update")],
+    ),
+    "a constraint and rows": (
+        ["ALTER TABLE d.t ALTER COLUMN a SET NOT NULL", "DELETE FROM d.t WHERE id = 2"],
+        ["UPDATE d.t SET a = NULL WHERE id = 1", "UPDATE d.t SET b = 3 WHERE id = 2"],
+        [("d.t", "A6.3"), ("d.t", "delete/update")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours", "more"), ONE_OBJECT.values(), ids=ONE_OBJECT.keys())
+@pytest.mark.parametrize("key", ["", " PRIMARY KEY"], ids=["append", "keyed"])
+def test_a_property_hides_no_other_conflict_of_its_table(lake, theirs, ours, more, key):
+    told(lake, f"CREATE TABLE d.t (id INT{key}, a INT, b SMALLINT) TBLPROPERTIES (x = '1')")
+    told(lake, "INSERT INTO d.t VALUES (1, 1, 1), (2, 2, 2)")
+    unset = "ALTER TABLE d.t UNSET TBLPROPERTIES (x)"
+    told(lake.create_branch("dev"), unset, *theirs)
+    told(lake, unset, *ours)
+    found = sorted((one.object, one.rule) for one in lake.conflicts("dev", detect="row"))
+    assert found == sorted([("d.t", "A0"), *more])
+
+
+def test_a_property_hides_no_other_conflict_of_its_database(lake):
+    told(lake, "CREATE DATABASE e", "ALTER DATABASE e SET DBPROPERTIES (x = '1')")
+    unset = "ALTER DATABASE e UNSET DBPROPERTIES (x)"
+    told(lake.create_branch("dev"), unset, "ALTER DATABASE e RENAME TO n")
+    told(lake, unset, "CREATE DATABASE n")
+    assert sorted((one.object, one.rule) for one in lake.conflicts("dev")) == [("e", "same property"), ("n", "names")]
+
+
+@pytest.mark.parametrize("key", ["", " PRIMARY KEY"], ids=["append", "keyed"])
+def test_rows_are_settled_one_by_one_beside_a_property(lake, key):
+    told(lake, f"CREATE TABLE d.t (id INT{key}, a INT) TBLPROPERTIES (x = '1')", "INSERT INTO d.t VALUES (1, 1)")
+    unset = "ALTER TABLE d.t UNSET TBLPROPERTIES (x)"
+    told(lake.create_branch("dev"), unset, "UPDATE d.t SET a = 5")
+    told(lake, unset, "UPDATE d.t SET a = 6")
+    row = next(one.row for one in lake.conflicts("dev", detect="row") if one.kind != "table")
+    given = {"d.t": [{**(row if key else {"_row_id": row, "id": 1}), "a": 7}]}
+    assert [one.rule for one in lake.merge("dev", resolutions=given, dry_run=True).conflicts] == ["A0"]
+    lake.merge("dev", resolve="ours", resolutions=given)
+    assert lake.table("d.t").to_arrow().to_pylist() == [{"id": 1, "a": 7}]

@@ -1,6 +1,8 @@
 """Branches that meet again: every merge told in SQL, and the rows that are then there."""
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
 
@@ -261,12 +263,35 @@ def test_a_refused_merge_changes_nothing_and_says_how_to_go_on(at_odds):
     assert (at_odds.version, at_odds.on("dev").version) == (before, theirs)
 
 
-def test_it_says_which_other_detect_would_pass(people):
-    told(people, "UPDATE d.t@dev SET age = 20 WHERE id = 2", "UPDATE d.t SET age = 10 WHERE id = 1")
-    with pytest.raises(MergeConflict, match=r"pass WITH \(detect = 'row'\)"):
-        told(people, "MERGE BRANCH dev")
-    told(people, f"MERGE BRANCH dev {ROW}")
-    assert [row[2] for row in rows(people, "d.t")] == [10, 20, 3]
+LOOSER = [
+    # what each side does, what is compared, and the other `detect` under which nothing conflicts
+    ("age = 10 WHERE id = 1", "age = 20 WHERE id = 2", "file", "row"),
+    ("name = 'm' WHERE id = 2", "age = 20 WHERE id = 2", "file", "cell"),
+    ("name = 'm' WHERE id = 2", "age = 20 WHERE id = 2", "row", "cell"),
+    ("age = 10 WHERE id = 2", "age = 20 WHERE id = 2", "file", None),
+    ("age = 10 WHERE id = 2", "age = 20 WHERE id = 2", "row", None),
+    ("age = 10 WHERE id = 2", "age = 20 WHERE id = 2", "cell", None),
+]
+
+
+@pytest.mark.parametrize("said", ["by the statement", "by the table"])
+@pytest.mark.parametrize(("ours", "theirs", "detect", "passing"), LOOSER)
+def test_it_says_which_other_detect_would_pass(people, ours, theirs, detect, passing, said):
+    how = f"WITH (detect = '{detect}')" if said == "by the statement" else ""
+    if not how:
+        told(people, f"ALTER TABLE d.t SET TBLPROPERTIES ('merge.detect' = '{detect}')", "MERGE BRANCH main TO dev")
+    told(people, f"UPDATE d.t SET {ours}", f"UPDATE d.t@dev SET {theirs}")
+    with pytest.raises(MergeConflict) as caught:
+        told(people, f"MERGE BRANCH dev {how}")
+    assert caught.value.passing == passing
+    assert re.findall(r"It would pass WITH \(detect = '(\w+)'\)", str(caught.value)) == [passing] * (
+        passing is not None
+    )
+    # It is true: the first of the others under which nothing is left.
+    free = [other for other in ("file", "row", "cell") if not people.conflicts("dev", detect=other)]
+    assert free[:1] == [passing] * (passing is not None)
+    if passing:
+        assert people.merge("dev", detect=passing).commit is not None
 
 
 @pytest.mark.parametrize("detect", ["file", "row"])
@@ -304,6 +329,46 @@ def test_a_table_may_have_habits(at_odds):
     told(at_odds, "ALTER TABLE d.t SET TBLPROPERTIES ('merge.detect' = 'row', 'merge.on-conflict' = 'ours')")
     told(at_odds, "MERGE BRANCH dev")
     assert rows(at_odds, "d.t") == [(1, "a", 10), (2, "ours", 2)]
+
+
+RESOLVED = [
+    # the habit of d.t and of d.u, what the statement says, and whose row each of them has then
+    ("fail", "RESOLVE USING OURS", "ours", "ours"),
+    ("fail", "RESOLVE USING OURS RESOLVE TABLE d.t USING THEIRS", "theirs", "ours"),
+    ("fail", "RESOLVE TABLE d.t USING OURS RESOLVE USING THEIRS", "ours", "theirs"),
+    ("fail", "RESOLVE USING THEIRS RESOLVE TABLE d.t USING OURS", "ours", "theirs"),
+    ("ours", "", "ours", "ours"),
+    ("ours", "RESOLVE USING THEIRS", "theirs", "theirs"),
+    ("theirs", "RESOLVE USING OURS", "ours", "ours"),
+    ("ours", "RESOLVE TABLE d.t USING THEIRS", "theirs", "ours"),
+    ("theirs", "RESOLVE TABLE d.t USING OURS", "ours", "theirs"),
+    ("theirs", "RESOLVE USING THEIRS RESOLVE TABLE d.t USING OURS", "ours", "theirs"),
+]
+
+
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id)"])
+@pytest.mark.parametrize(("habit", "said", "t", "u"), RESOLVED, ids=[" ".join(case[:2]) for case in RESOLVED])
+def test_the_most_specific_resolution_wins(lake, key, habit, said, t, u):
+    """RESOLVE TABLE, else RESOLVE of the whole merge, else what the table is used to."""
+    for table in ("d.t", "d.u"):
+        told(lake, f"CREATE TABLE {table} (id INT, who STRING{key}) TBLPROPERTIES ('merge.on-conflict' = '{habit}')")
+        told(lake, f"INSERT INTO {table} VALUES (1, 'base')")
+    told(lake, "CREATE BRANCH dev")
+    told(lake, *(f"UPDATE {table} SET who = 'ours'" for table in ("d.t", "d.u")))
+    told(lake, *(f"UPDATE {table}@dev SET who = 'theirs'" for table in ("d.t", "d.u")))
+    told(lake, f"MERGE BRANCH dev {said}")
+    assert (rows(lake, "d.t"), rows(lake, "d.u")) == ([(1, t)], [(1, u)])
+
+
+@pytest.mark.parametrize("verb", ["CHERRY PICK dev@{}", "REVERT {}"])
+@pytest.mark.parametrize(("habit", "side"), [("ours", "THEIRS"), ("theirs", "OURS")])
+def test_a_pick_or_a_revert_is_resolved_as_it_says(people, verb, habit, side):
+    told(people, f"ALTER TABLE d.t SET TBLPROPERTIES ('merge.on-conflict' = '{habit}')")
+    told(people, "UPDATE d.t SET age = 10 WHERE id = 1", "UPDATE d.t@dev SET age = 20 WHERE id = 1")
+    commit = people.on("dev").version if "dev" in verb else people.version
+    told(people, "UPDATE d.t SET age = 11 WHERE id = 1", f"{verb.format(commit)} RESOLVE USING {side}")
+    theirs = 20 if "dev" in verb else 1
+    assert rows(people, "d.t")[0][2] == (theirs if side == "THEIRS" else 11)
 
 
 def test_a_name_taken_on_both_sides_cannot_be_resolved(people):
@@ -711,3 +776,30 @@ def test_a_table_that_came_by_a_merge_has_its_history(people):
 def test_a_table_of_both_sides_keeps_its_own_history(people):
     told(people, "INSERT INTO d.t@dev VALUES (4, 'd', 4)", "MERGE BRANCH dev")
     assert [commit.operation for commit in people.table("d.t").history()] == ["MERGE BRANCH", "INSERT", "CREATE TABLE"]
+
+
+def written(lake):
+    return sorted(Path(lake._session.shared.files.root).rglob("*.parquet"))
+
+
+def test_cells_that_ours_has_already_bring_nothing(lake):
+    told(lake, "CREATE TABLE d.t (id INT, a INT, b STRING)", "INSERT INTO d.t VALUES (1, 1, 'x')")
+    dev = lake.create_branch("dev")
+    told(dev, "UPDATE d.t SET a = 7")
+    told(lake, "UPDATE d.t SET a = 7, b = 'main'")
+    files = written(lake)
+    merged = lake.merge("dev", detect="cell").result().first()
+    assert (merged.rows_added, merged.rows_removed) == (0, 0)
+    assert written(lake) == files
+    assert rows(lake, "d.t") == [(1, 7, "main")]
+    assert lake.merge("dev", detect="cell").up_to_date
+    dev.merge("main")
+    assert rows(dev, "d.t") == [(1, 7, "main")]
+
+
+def test_a_revert_by_cells_is_done_once(lake):
+    told(lake, "CREATE TABLE d.t (id INT, a INT, b STRING)", "INSERT INTO d.t VALUES (1, 1, 'x')")
+    told(lake, "UPDATE d.t SET a = 7", "UPDATE d.t SET b = 'later'")
+    assert not lake.revert(lake.version - 1, detect="cell").up_to_date
+    assert rows(lake, "d.t") == [(1, 1, "later")]
+    assert lake.revert(lake.version - 2, detect="cell").up_to_date

@@ -223,6 +223,21 @@ def test_three_that_became_one_in_two_merges_stay_one(added):
     assert seen("exp") == {2: 20, 3: 30}
 
 
+@pytest.mark.parametrize("undone", ["RESTORE TABLE d.t TO VERSION {before}", "REVERT dev@{after}"])
+def test_what_another_branch_made_one_and_took_back_is_remembered(added, undone):
+    lake, write, seen = added
+    write("exp", 1)
+    dev = lake.on("dev")
+    before = dev.version
+    dev.merge("exp")
+    told(dev, undone.format(before=before, after=dev.version))
+    write("main", 2)
+    lake.merge("dev")
+    write("exp", 3)
+    lake.merge("exp")
+    assert seen() == {2: 20, 3: 30}
+
+
 STRUCTS = {
     "a struct": ("", "s STRUCT<a: INT>", "s.z", "named_struct('a', 1{})", lambda row: row[1]),
     "a struct in a struct": (

@@ -6,11 +6,11 @@ from tests.stories.telling import labels, rows, told
 
 
 class History:
-    """What the catalog knows of the schemas of main's d.t, each named by its columns."""
+    """What the catalog knows of the schemas of a table of main, each named by its columns."""
 
-    def __init__(self, lake):
+    def __init__(self, lake, table="d.t"):
         self.lake, self.catalog = lake, lake._session.catalog
-        self.id = lake.table("d.t").id
+        self.id = lake.table(table).id
 
     def at(self, branch):
         return self.lake.on(branch)._session.head()
@@ -107,3 +107,47 @@ def test_the_next_merge_hands_hidden_schemas_on(forked):
     hidden = history.catalog.hidden_schemas(history.at("late"), history.id)
     assert {history.columns(id) for _, id in hidden} == {S2, S3}
     assert (2, 1, 2, None) in rows(forked, "d.t@late")
+
+
+def test_a_table_that_is_new_here_brings_the_schemas_of_its_rows(any_lake):
+    """Rows of N0 and N2 came with the merge, under N3; whatever is altered then, they are read as they were written."""
+    told(any_lake, "CREATE BRANCH dev", "CREATE TABLE d.new@dev (id INT, a INT)", "INSERT INTO d.new@dev VALUES (0, 5)")
+    told(any_lake, "ALTER TABLE d.new@dev ADD COLUMN b INT DEFAULT 7", "ALTER TABLE d.new@dev RENAME COLUMN a TO aa")
+    told(any_lake, "INSERT INTO d.new@dev VALUES (2, 2, 2)", "ALTER TABLE d.new@dev DROP COLUMN b", "MERGE BRANCH dev")
+    merged, history = any_lake.version, History(any_lake, "d.new")
+    N0, N2, N3 = "id a", "id aa b", "id aa"
+    assert history.visible == [(merged, N3)]
+    assert history.hidden == [(merged, N0), (merged, N2)]
+    assert history.parts == {N0: (1, ["hidden"]), N2: (1, ["hidden"])}
+
+    told(any_lake, "ALTER TABLE d.new ALTER COLUMN aa TYPE BIGINT", "ALTER TABLE d.new ADD COLUMN b STRING DEFAULT 'x'")
+    told(any_lake, "INSERT INTO d.new VALUES (4, 4, 'y')", "ALTER TABLE d.new DROP COLUMN aa")
+    states = {
+        merged: (N3, [(0, 5), (2, 2)]),
+        merged + 3: ("id aa b", [(0, 5, "x"), (2, 2, "x"), (4, 4, "y")]),
+        merged + 4: ("id b", [(0, "x"), (2, "x"), (4, "y")]),
+    }
+    for version in (*states, merged):
+        columns, expected = states[version]
+        assert rows(any_lake, "d.new", version) == expected
+        told(any_lake, f"RESTORE TABLE d.new TO VERSION {version}")
+        assert (labels(any_lake, "d.new"), rows(any_lake, "d.new")) == (columns.split(), expected)
+    assert history.hidden == [(merged, N0), (merged, N2)]
+    assert history.parts == {N0: (1, ["hidden"]), N2: (1, ["hidden"])}
+
+
+def test_the_schemas_come_along_by_way_of_another_branch(any_lake):
+    told(any_lake, "CREATE BRANCH dev", "CREATE BRANCH two", "CREATE TABLE d.new@dev (id INT)")
+    told(any_lake, "INSERT INTO d.new@dev VALUES (1)", "ALTER TABLE d.new@dev ADD COLUMN a INT DEFAULT 3")
+    told(any_lake, "MERGE BRANCH dev TO two", "MERGE BRANCH two")
+    history = History(any_lake, "d.new")
+    assert (history.visible, history.hidden) == ([(any_lake.version, "id a")], [(any_lake.version, "id")])
+    assert rows(any_lake, "d.new") == [(1, 3)]
+
+
+def test_a_table_that_was_dropped_here_comes_back_with_the_schemas_of_theirs(forked):
+    told(forked, "DROP TABLE d.t", "MERGE BRANCH dev RESOLVE USING THEIRS")
+    history = History(forked)
+    assert history.visible == [(2, S0), (forked.version, S3)]
+    assert history.hidden == [(forked.version, S2), (forked.version, S3)]
+    assert rows(forked, "d.t") == [(0, None, None, None), (2, 1, 2, None), (3, 1, 2, 3)]

@@ -5,6 +5,8 @@ valid lower section = HSection
 """
 
 import random
+import sqlite3
+from contextlib import closing
 
 import pyarrow as pa
 import pytest
@@ -95,6 +97,37 @@ def test_every_section_has_what_the_branch_did(people):
         "CDel": (0, 0, "name"),
     }
     assert put_together(people, found(people)) == rows(people, "d.t")
+
+
+def sizes(lake) -> dict[str, int]:
+    """The section's bytes, as they are shown."""
+    return {row.section: row.bytes for row in lake.sql("DESCRIBE SECTIONS d.n")}
+
+
+def files(folder) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in folder.rglob("*.parquet")}
+
+
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id)"])
+def test_bytes_are_those_of_files_and_of_the_bitmaps_that_hide_rows(lake, tmp_path, key):
+    told(lake, f"CREATE TABLE d.n (id INT NOT NULL, n INT{key})")
+    for first in (0, 1000):
+        lake.table("d.n").write([{"id": id, "n": 0} for id in range(first, first + 1000)])
+    told(lake, "CREATE BRANCH dev", "USE BRANCH dev")
+    held = files(tmp_path)
+    told(lake, "INSERT INTO d.n VALUES (5000, 1)", "UPDATE d.n SET n = 1 WHERE id % 7 = 3 AND id < 1000")
+    told(lake, "ALTER TABLE d.n ADD COLUMN more INT DEFAULT 3")
+    made = {name: size for name, size in files(tmp_path).items() if name not in held}
+    assert (len(held), len(made)) == (2, 2)
+    with closing(sqlite3.connect(tmp_path / "lake" / "catalog.db")) as catalog:
+        ((hiding, bitmaps),) = catalog.execute("SELECT coalesce(sum(length(bitmap)), 0), count(*) FROM dead_rows")
+    assert bitmaps == (0 if key else 1)  # rows of a keyed table are hidden by newer ones
+    told(lake, "ALTER TABLE d.n DROP COLUMN n")
+    shown = {"Snapshot": sum(held.values()), "HSection": sum(made.values())}
+    assert sizes(lake) == {**shown, "VSection": 0, "RDel": hiding, "CDel": 0}
+    if not key:
+        told(lake, "TRUNCATE TABLE d.n")  # takes whole parts, so nothing has to hide rows
+        assert sizes(lake) == {"Snapshot": sum(held.values()), "HSection": 0, "VSection": 0, "RDel": 0, "CDel": 0}
 
 
 def test_a_column_that_came_and_went_is_in_no_section(people):

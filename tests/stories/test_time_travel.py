@@ -307,3 +307,27 @@ def test_a_database_whose_name_another_one_has_by_now(lake):
             lake.sql(f"{statement} TO VERSION {then}")
     told(lake, "ALTER DATABASE d RENAME TO e", f"RESTORE DATABASE d TO VERSION {then}")
     assert rows(lake, "d.t") == [(1,)]
+
+
+def test_a_version_is_named_once(table):
+    first, last = min(table.seen), max(table.seen)
+    assert rows(table, f"d.t@main@{first}") == table.seen[first][1]
+    for name in (f"d.t@{first}", f"d.t@main@{first}"):
+        with pytest.raises(Refused, match=f"given twice, by '{name}' and by {last}"):
+            table.table(name, version=last)
+
+
+def test_a_table_that_was_moved_into_a_restored_database_stays(lake):
+    told(
+        lake, "CREATE DATABASE e", "CREATE TABLE d.t (a INT)", "INSERT INTO d.t VALUES (1)", "CREATE TABLE e.u (a INT)"
+    )
+    then = lake.version
+    told(lake, "CREATE TABLE e.new (a INT)", "ALTER TABLE d.t RENAME TO e.t", "ALTER TABLE e.u RENAME TO d.v")
+    told(lake, f"RESTORE DATABASE e TO VERSION {then}")
+    assert lake.tables() == ["e.t", "e.u"]
+    assert one(lake, "e.t") == [1]
+    told(lake, "DROP TABLE e.u", "ALTER TABLE e.t RENAME TO e.u")
+    before = lake.version
+    with pytest.raises(AlreadyExists, match=r"'e\.u' exists already.*came from another database.*rename it"):
+        told(lake, f"RESTORE DATABASE e TO VERSION {then}")
+    assert lake.version == before

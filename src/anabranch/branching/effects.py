@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pyroaring import BitMap
@@ -27,9 +27,19 @@ class Effect:
 
 
 def effect(head: TableState, deltas: Iterable[TableDelta], repeated: Positions = NOTHING) -> Effect:
-    """Of one commit's events, in which revivals come after kills. `repeated`: rows of the state that the commit writes
-    again as they are, so that they do not go."""
+    """Of one commit's events. `repeated`: rows of the state that the commit writes again as they are, so that they do
+    not go."""
     deltas = list(deltas)
+    come, go = coming_and_going(head, deltas, repeated)
+    causes = {delta.cause for delta in deltas if _is_seen(delta, come, go)}
+    return Effect(sum(map(len, come.values())), sum(map(len, go.values())), frozenset(causes))
+
+
+def coming_and_going(
+    head: TableState, deltas: Sequence[TableDelta], repeated: Positions = NOTHING
+) -> tuple[dict[int, BitMap], dict[int, BitMap]]:
+    """The rows that a state shows after the events and not before, and the other way round. (Revivals come after
+    kills.)"""
     placed = {part.slot: part for delta in deltas for part in delta.placed}
     removed = {slot for delta in deltas for slot in delta.removed}
     killed, revived = united(delta.killed for delta in deltas), united(delta.revived for delta in deltas)
@@ -41,8 +51,7 @@ def effect(head: TableState, deltas: Iterable[TableDelta], repeated: Positions =
     for slot in touched:
         before, now = visible(head, slot), visible(after, slot)
         come[slot], go[slot] = now - before, before - now - repeated.get(slot, _NONE)
-    causes = {delta.cause for delta in deltas if _is_seen(delta, come, go)}
-    return Effect(sum(map(len, come.values())), sum(map(len, go.values())), frozenset(causes))
+    return come, go
 
 
 def _is_seen(delta: TableDelta, come: Positions, go: Positions) -> bool:

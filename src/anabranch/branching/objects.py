@@ -7,25 +7,28 @@ Names are checked over the merged whole, because two clean merges can still meet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
 
 from anabranch.branching.law import APPEND_TABLES, DATABASES, Matrix, cell
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.names import fold, qualified
+from anabranch.model.names import fold
 from anabranch.model.records import DatabaseRecord, Operation, TableRecord
 from anabranch.model.types import quote_identifier
 
 Side = Literal["ours", "theirs"]
+NOT_CALLED: Mapping[str, str] = MappingProxyType({})
 Value = TypeVar("Value")
 Record = TypeVar("Record", DatabaseRecord, TableRecord)
 
 
 @dataclass(frozen=True)
 class Merged(Generic[Record]):
-    """With conflicts the record is ours'. `changes` are what theirs did to ours' record; none: it stays as it is.
-    `settled`: there was a conflict, and the wish of the user decided it; that is news, even if nothing comes of it."""
+    """`changes` are what theirs did to ours' record; none: it stays as it is. With conflicts of existence the record is
+    ours', with conflicts of attributes a preview, so that whatever else conflicts is found as well. `settled`: there
+    was a conflict, and the wish of the user decided it; that is news, even if nothing comes of it."""
 
     record: Record | None
     conflicts: tuple[ConflictRecord, ...] = ()
@@ -47,11 +50,12 @@ def merge_database(
     theirs_changed_tables: bool = False,
     ours_created_tables: bool = False,
     resolve: Side | None = None,
+    backwards: bool = False,
 ) -> Merged[DatabaseRecord]:
     """`theirs_changed_tables`: theirs changed or created a table in it. `ours_created_tables`: ours created one that
     theirs' drop does not take along (it was without CASCADE). Both matter only if the other side dropped it."""
     others = ("tables in it",) if theirs_changed_tables else ()
-    merged = _merge(_DATABASE, bases, ours, theirs, others, resolve)
+    merged = _merge(_DATABASE, bases, ours, theirs, others, resolve, backwards=backwards)
     if merged.changes != ("drop",) or not ours_created_tables:
         return merged
     assert ours is not None
@@ -75,11 +79,13 @@ def merge_table(
     theirs_changed_rows: bool = False,
     name: str | None = None,
     resolve: Side | None = None,
+    backwards: bool = False,
 ) -> Merged[TableRecord]:
-    """The schema id stays ours', unless the whole record is theirs'. `theirs_changed_rows`: rows, columns or partitions
+    """`backwards`: a REVERT, to which what ours has undone already is done. The schema id stays ours', unless the whole
+    record is theirs'. `theirs_changed_rows`: rows, columns or partitions
     changed too, a rewrite not counted; it matters only if ours dropped the table. `name` is what conflicts call it."""
     others = ("rows or columns",) if theirs_changed_rows else ()
-    return _merge(_TABLE, bases, ours, theirs, others, resolve, name)
+    return _merge(_TABLE, bases, ours, theirs, others, resolve, name, backwards=backwards)
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,8 @@ def _merge(
     others: tuple[str, ...],
     resolve: Side | None,
     name: str | None = None,
+    *,
+    backwards: bool,
 ) -> Merged[Record]:
     """`others` are changes of theirs that its record does not show."""
     old: list[Record] = [base for base in bases if base is not None and not base.dropped]
@@ -130,7 +138,7 @@ def _merge(
         return Merged(ours, (ConflictRecord(shown, kind.name, rule, here, ", ".join(changed), old[0].name),))
     if ours == theirs and all(base == ours for base in old):
         return Merged(ours)
-    return _attributes(kind, old, ours, theirs, resolve, name or quote_identifier(ours.name))
+    return _attributes(kind, old, ours, theirs, resolve, name or quote_identifier(ours.name), backwards=backwards)
 
 
 def _forbidden(kind: _Kind, old: Sequence[Record], theirs: Record) -> list[str]:
@@ -151,7 +159,14 @@ def _differ(attributes: Sequence[str], one: Record, other: Record) -> bool:
 
 
 def _attributes(
-    kind: _Kind, old: Sequence[Record], ours: Record, theirs: Record, resolve: Side | None, shown: str
+    kind: _Kind,
+    old: Sequence[Record],
+    ours: Record,
+    theirs: Record,
+    resolve: Side | None,
+    shown: str,
+    *,
+    backwards: bool,
 ) -> Merged[Record]:
     """Both heads have the object."""
     conflicts = []
@@ -160,14 +175,12 @@ def _attributes(
         before = [base.properties.get(key) for base in old]
         mine, other = ours.properties.get(key), theirs.properties.get(key)
         # Neither head has it: that is nothing they have alike, but two removals, if all bases had it.
-        if mine is None and other is None and None not in before:
+        if mine is None and other is None and None not in before and not backwards:
             rule = cell(kind.matrix, kind.unset, kind.unset)
             conflicts.append(ConflictRecord(shown, kind.name, rule, f"unset {key}", f"unset {key}", before[0]))
         value = three_way(before or [None], mine, other)
         if value is not None:
             properties[key] = value
-    if conflicts and resolve is None:
-        return Merged(ours, tuple(conflicts))
     place: dict[str, Any] = {
         attribute: three_way(
             [getattr(base, attribute) for base in old], getattr(ours, attribute), getattr(theirs, attribute)
@@ -182,13 +195,18 @@ def _attributes(
         "comment": ("comment",),
     }
     changes = tuple(operation for operation, where in effects.items() if _differ(where, ours, merged))
+    if resolve is None:
+        return Merged(merged, tuple(conflicts), changes)
     return Merged(merged, (), changes, settled=bool(conflicts))
 
 
-def check_names(databases: Iterable[DatabaseRecord], tables: Iterable[TableRecord]) -> list[ConflictRecord]:
+def check_names(
+    databases: Iterable[DatabaseRecord], tables: Iterable[TableRecord], called: Mapping[str, str] = NOT_CALLED
+) -> list[ConflictRecord]:
     """After a merge: live names are unique in their parent, and the database of every live table lives.
 
-    Of two records with one name the earlier is shown as ours: give ours' objects first.
+    Of two records with one name the earlier is shown as ours: give ours' objects first. `called`: what ours calls them
+    until then, by id, and what theirs calls databases that ours never had.
     """
     known = {database.id: database for database in databases}
     conflicts: list[ConflictRecord] = []
@@ -197,7 +215,8 @@ def check_names(databases: Iterable[DatabaseRecord], tables: Iterable[TableRecor
     def take(kind: str, parent: str, record: DatabaseRecord | TableRecord, shown: str) -> None:
         first = taken.setdefault((parent, fold(record.name)), record)
         if first.id != record.id:
-            ours, theirs = (f"{kind} {quote_identifier(one.name)}, id {one.id}" for one in (first, record))
+            ours = f"{kind} {called.get(first.id) or quote_identifier(first.name)}, id {first.id}"
+            theirs = f"{kind} {quote_identifier(record.name)}, id {record.id}"
             conflicts.append(ConflictRecord(shown, kind, "names", ours, theirs))
 
     for database in known.values():
@@ -207,7 +226,9 @@ def check_names(databases: Iterable[DatabaseRecord], tables: Iterable[TableRecor
         if table.dropped:
             continue
         parent = known.get(table.database_id)
-        shown = qualified(parent.name if parent else table.database_id, table.name)
+        name = quote_identifier(parent.name if parent else table.database_id)
+        place = name if parent else called.get(table.database_id, name)
+        shown = f"{place}.{quote_identifier(table.name)}"
         take("table", table.database_id, table, shown)
         if parent is None or parent.dropped:
             conflicts.append(ConflictRecord(shown, "table", "database", "no database", "a table in it"))

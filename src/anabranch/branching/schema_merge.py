@@ -180,7 +180,8 @@ class _Merge:
             elif key not in known:
                 merged[key] = column
         for key in (known & other.keys()) - mine.keys():
-            self.set_aside |= any(key in base and base[key] != other[key] for base in old)
+            changed = (key in base and not _members_shown_alike((base[key],), (other[key],)) for base in old)
+            self.set_aside |= any(changed)
         if not merged:
             self.refuse("empty", _labels(ours), _labels(theirs), None, scope.labels)
             return ours
@@ -218,6 +219,8 @@ class _Merge:
         """Both heads have it; `bases` are the versions of the bases that have it."""
         inner = scope.within(ours, theirs)
         apart = not set(names_of(ours)) & set(names_of(theirs))
+        if not bases and self.backwards and not apart:
+            return ours  # which never lost what a REVERT would bring back
         if not bases:
             if scope.ours != scope.theirs and not apart and fold(ours.label) != fold(theirs.label):
                 # Each side named this field in a struct of its own: two fields that files hold under one name.

@@ -108,24 +108,30 @@ def settle(
     choice: np.ndarray,
     apart: Mapping[str, Apart] = _NOTHING_APART,
     beyond: np.ndarray | None = None,
+    unknown: frozenset[str] = frozenset(),
 ) -> Settled:
     """The tables hold the contest's rows in order, NULL where a row is gone, without the columns that are `apart`.
     `choice`, for every row: '', a side or GIVEN. `beyond`: rows that theirs changed in what the merge drops; such a
-    version is taken where ours changed nothing, and is news in any case."""
+    version is taken where ours changed nothing, and is news in any case. `unknown`: columns that neither theirs nor a
+    base has, whatever their files hold: theirs did not change them."""
     names = ours.column_names
     here, there = contest.ours >= 0, contest.theirs >= 0
     changed_here = np.zeros(len(contest), bool)
     changed_there = np.zeros(len(contest), bool)
     clash = np.zeros(len(contest), bool)
     differ = np.zeros(len(contest), bool)
+    brings = np.zeros(len(contest), bool)  # a value that ours has not
     combined, cells = [], []
     for name in names:
         mine, other = _array(ours, name), _array(theirs, name)
         moved_here, moved_there = bases.unequal(name, mine), bases.unequal(name, other, theirs=True)
+        if name in unknown:
+            moved_there = np.zeros(len(contest), bool)
         unlike = unequal(mine, other)
         changed_here |= moved_here
         changed_there |= moved_there
         differ |= unlike
+        brings |= moved_there & unlike
         cell_clash = moved_here & moved_there & unlike
         clash |= cell_clash
         cells.append(cell_clash)
@@ -134,6 +140,7 @@ def settle(
         changed_here |= column.moved_here
         changed_there |= column.moved_there
         differ |= column.moved_here | column.moved_there
+        brings |= column.moved_there
         cells.append(column.moved_here & column.moved_there)
 
     both = here & there
@@ -143,9 +150,10 @@ def settle(
     open_ = conflict & (choice == "")
     beyond = np.zeros(len(contest), bool) if beyond is None else beyond
     changed_there = changed_there | (beyond & both & ~conflict & ~changed_here)
-    ours_wins = (conflict & (choice == "ours")) | (both & ~conflict & ~changed_there)
     given = conflict & (choice == GIVEN)
-    merges = both & ~conflict & changed_here & changed_there & differ
+    combines = both & ~conflict & changed_here & changed_there & differ
+    merges = combines & brings
+    ours_wins = (conflict & (choice == "ours")) | (both & ~conflict & ~changed_there) | (combines & ~brings)
     theirs_wins = (both & ~conflict & ~ours_wins & ~merges) | (conflict & (choice == "theirs"))
     lost_unchanged = ~both & ~conflict  # a loss against a row that only looked changed
 

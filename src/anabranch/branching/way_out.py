@@ -47,10 +47,10 @@ def way_out(
 
 
 def _rename(conflict: ConflictRecord) -> str:
-    if conflict.kind == "database":
-        return f"ALTER DATABASE {conflict.object} RENAME TO …"
-    column = f"COLUMN {conflict.column} " if conflict.column else ""
-    return f"ALTER TABLE {conflict.object} RENAME {column}TO …"
+    if conflict.kind in ("database", "table"):  # by the name that it has until then
+        kind, _, name = str(conflict.ours).rpartition(", id ")[0].partition(" ")
+        return f"ALTER {kind.upper()} {name} RENAME TO …"
+    return f"ALTER TABLE {conflict.object} RENAME COLUMN {conflict.column} TO …"
 
 
 def _of_not_null(conflicts: Sequence[ConflictRecord]) -> str:

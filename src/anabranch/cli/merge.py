@@ -3,7 +3,8 @@
 With conflicts nothing changes and the exit code is 3; they are shown with what to type next.
 
 A file of resolutions is a JSON object of tables, each with its rows: {"d.t": [{"_row_id": 4294967296, "id": 1}, …]}.
-A row has the id that its conflict shows and every column as it shall be, or "_kind": "-D" if it shall be gone.
+A row has the id that its conflict shows and every column as it shall be, or "_kind": "-D" if it shall be gone. Rows of
+keyed tables go by their key, without a "_row_id".
 """
 
 from __future__ import annotations

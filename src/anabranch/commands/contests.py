@@ -153,7 +153,8 @@ class Contests:
         if self.resolution is not None:
             choice = self.resolution.choices(contest, ours, theirs, merger.choice or "")
         beyond = np.zeros(len(contest), bool) if bases else self._changed_what_is_gone(contest)
-        done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart, beyond)
+        unknown = self._unknown_to_theirs(schema)
+        done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart, beyond, unknown)
         made.news |= done.news
         made.conflicts += done.conflicts
         # (What theirs wrote anew and left as it was goes with it: no change of theirs is taken there.)
@@ -178,6 +179,12 @@ class Contests:
             if its is not None and its.initial_default != column.initial_default
         ]
         return Schema(0, tuple(columns))
+
+    def _unknown_to_theirs(self, schema: Schema) -> frozenset[str]:
+        """Columns that theirs had dropped before the bases, so that it cannot have changed them since."""
+        merger = self.merger
+        theirs = [merger.schema(record) for record in (merger.theirs, *merger.bases) if record is not None]
+        return frozenset(c.label for c in schema.columns if all(known.stored_as(c) is None for known in theirs))
 
     def _changed_what_is_gone(self, contest: Contest) -> np.ndarray:
         """Which of the rows theirs changed, if only in columns or fields that the merge drops."""

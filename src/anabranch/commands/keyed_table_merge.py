@@ -71,7 +71,7 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     merger.name_aliases(made, replay)
     made.conflicts += merger.unreadable(made, replay)
     shows = False
-    if made.conflicts:
+    if made.columns_conflict:
         _report(merger, made, merge)
     else:
         given = merger.wishes.rows.get(merger.id)

@@ -200,12 +200,13 @@ class Inserts:
 
     def _new(self, ids: np.ndarray) -> np.ndarray:
         """Without new versions of rows that a base has, or that an overwrite wrote, and without those that theirs takes
-        away or has a newer version of."""
+        away or shows in a version of its own: its statements have seen these."""
         ids = ids[left_standing(self.head, self.replay, ids)]
         its = origins_of(ids, self.head.parts, self.merger.origins)
         overwritten = [slot for slot, cause in self.merger.mine.placed.items() if cause == "overwrite"]
         known = np.isin(its >> POSITION_BITS, [*self.merger.base_state.parts, *overwritten])
         known |= np.isin(its, self.merger.disagreed_origins)
+        known |= self.merger.versions_of_theirs(its) >= 0
         found: np.ndarray = ids[~known | np.isin(ids, self.merger.risen)]
         return found
 

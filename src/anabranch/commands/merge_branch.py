@@ -1,7 +1,7 @@
 """MERGE BRANCH, CHERRY PICK, REVERT: what theirs did since the base, replayed on ours as one commit.
 
 1. The base: the best common ancestors in the commit graph (a pick or revert says what it is).
-2. The objects that theirs touched since then, each merged three ways; all conflicts are gathered.
+2. The objects that theirs touched since then, each merged three ways; all conflicts are gathered (merge_objects.py).
 3. If there are none, one commit with all objects and both parents. If the head moved meanwhile in a way that asks for
    another plan (commands/merge_ground.py): again from 1, the last time with the head held.
 """
@@ -10,36 +10,39 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import canonical, merge_bases
-from anabranch.branching.effects import Effect
 from anabranch.branching.law import RULES
 from anabranch.branching.objects import Side as Choice
-from anabranch.branching.objects import check_names, merge_database
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.way_out import MEETING, way_out
 from anabranch.commands.absent import told_of_absent
 from anabranch.commands.keyed_merge import place_decided
-from anabranch.commands.merge_ground import Ground
+from anabranch.commands.merge_objects import MergePlan, plan_merge
 from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
-from anabranch.commands.merge_reads import History
 from anabranch.commands.overwrites import undone_by_revert
 from anabranch.commands.resolutions import refuse_idle
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
-from anabranch.commands.table_merge import TableMerger
 from anabranch.errors import CommitConflict, Conflicts, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.history import Commit, Position
-from anabranch.model.names import fold, qualified
+from anabranch.model.names import fold
 from anabranch.model.part import Part, with_changed
-from anabranch.model.records import ROW_CLASSES, Change, CommitRequest, DatabaseRecord, TableDelta, TableRecord
+from anabranch.model.records import (
+    ROW_CLASSES,
+    Change,
+    CommitRequest,
+    DatabaseRecord,
+    Operation,
+    TableDelta,
+    TableRecord,
+)
 from anabranch.model.words import counted
 from anabranch.storage.parquet import ORIGIN
 
@@ -48,30 +51,6 @@ _TRIES = 5
 _PAUSE = 0.02
 _KEPT = "kept ours"
 """What a merge did to an object in which theirs changed something, and nothing came of it."""
-
-
-@dataclass
-class MergePlan:
-    """What a merge would commit, and every conflict that stands against it."""
-
-    at: Positions
-    databases: list[tuple[DatabaseRecord, tuple[str, ...]]] = field(default_factory=list)
-    tables: dict[str, TableMerge] = field(default_factory=dict)
-    conflicts: list[ConflictRecord] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    """Databases, and tables in them, whose conflict was resolved so that nothing comes of it: that is worth an edge."""
-    names: dict[str, str] = field(default_factory=dict)
-    """By table id: what the tables are called once it is done, where that is not what ours calls them."""
-    ground: Ground | None = None
-    """None: there was nothing to merge."""
-
-    @property
-    def is_empty(self) -> bool:
-        """A REVERT must change something; a merge or a pick may be worth it for what it settles."""
-        worth, kept = [made for made in self.tables.values() if not made.is_idle], self.kept
-        if (worth or kept) and self.at.backwards:
-            worth, kept = [made for made in worth if made.changes_something], []
-        return not (self.databases or worth or self.conflicts or kept)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +92,7 @@ def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool
     if wishes.detect is None:
         wishes = replace(wishes, lake=session.catalog.options())
 
-    def attempt(session: Session) -> MergeReport:
+    def attempt() -> MergeReport:
         ours = session.head()
         their_position = session.resolve(theirs)
         if fold(theirs) == fold(_name(session)):
@@ -150,7 +129,7 @@ def _apply(
     # With its branch: the version alone names another commit where both branches have it.
     named = f"{session.catalog.branch_by_id(commit.branch_id).name}@{commit.version}"
 
-    def attempt(session: Session) -> MergeReport:
+    def attempt() -> MergeReport:
         bases, theirs = ((after,), before) if backwards else ((before,), after)
         plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
         plan.conflicts = told_of_absent(session, plan.at.ours, plan.tables, plan.conflicts)
@@ -200,140 +179,11 @@ def _points(session: Session, ours: Position, theirs: Position) -> Positions | N
     return Positions(bases, ours, theirs)
 
 
-# --- planning ---------------------------------------------------------------------------------------------------------
-
-
-def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
-    """Every object that theirs touched, merged; reads what it must and writes nothing."""
-    plan = MergePlan(at)
-    history = History(session.catalog, at)
-    databases, tables = history.touched(at.theirs)
-    for batch in history.batches(tables):
-        for table_id in batch.ids:
-            made = TableMerger(session, table_id, batch, wishes).merge()
-            plan.conflicts += made.conflicts
-            if not made.is_empty:
-                plan.tables[table_id] = made
-    databases = _with_parents(session, plan, databases)
-    for database_id in databases:
-        _merge_database(session, plan, database_id, wishes)
-    plan.conflicts += _names(session, plan)
-    plan.names = _new_names(session, plan)
-    plan.ground = Ground(history, tables, plan.tables, changes_databases=bool(databases))
-    return plan
-
-
 def _plan(session: Session, at: Positions | None, nothing: Positions, wishes: Wishes) -> MergePlan:
     """`at` None: there is nothing to merge, and so nothing to resolve."""
     plan = MergePlan(nothing) if at is None else plan_merge(session, at, wishes)
     refuse_idle(wishes.rows, [id for id, made in plan.tables.items() if made.resolved or made.conflicts])
     return plan
-
-
-def _with_parents(session: Session, plan: MergePlan, databases: Iterable[str]) -> list[str]:
-    """Databases that theirs touched, and those that a merged table needs and ours lacks."""
-    needed = [made.record.database_id for made in plan.tables.values() if made.record is not None and made.moves_in]
-    here = session.catalog.databases_by_id(plan.at.ours, set(needed))
-    return list(dict.fromkeys([*databases, *(id for id in needed if id not in here or here[id].dropped)]))
-
-
-def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes: Wishes) -> None:
-    catalog, at = session.catalog, plan.at
-    bases = [catalog.database_by_id(base, database_id) for base in at.bases]
-    ours, theirs = catalog.database_by_id(at.ours, database_id), catalog.database_by_id(at.theirs, database_id)
-    inside = [m for m in plan.tables.values() if m.record is not None and m.record.database_id == database_id]
-    known = {id for base in at.bases for id in _table_ids(session, base, database_id)}
-    created = _table_ids(session, at.ours, database_id) - known - _table_ids(session, at.theirs, database_id)
-    cascades = _drops_with_tables(session, at, database_id)
-    merged = merge_database(
-        bases,
-        ours,
-        theirs,
-        theirs_changed_tables=any(not made.record.dropped for made in inside if made.record),
-        ours_created_tables=bool(created) and not cascades,
-        resolve=wishes.resolve,
-    )
-    plan.conflicts += merged.conflicts
-    if merged.settled and not merged.changes:
-        plan.kept += [record.name for record in (ours or theirs,) if record is not None]
-        if merged.record is None or merged.record.dropped:
-            _leave_created(plan, database_id)
-    if merged.changes and merged.record is not None:
-        plan.databases.append((merged.record, merged.changes))
-        if merged.changes == ("drop",):
-            left = [record for record in catalog.tables(at.ours, database_id) if record.id not in plan.tables]
-            states = catalog.states(at.ours, [record.id for record in left])
-            for record in left:
-                name = qualified(merged.record.name, record.name)
-                gone, rows = replace(record, dropped=True), partial(Effect, go=states[record.id].rows)
-                plan.tables[record.id] = TableMerge(name, gone, record, operations=[("drop", {})], counting=rows)
-
-
-def _leave_created(plan: MergePlan, database_id: str) -> None:
-    """Ours dropped the database, and that stands: the tables that theirs created in it stay where they are."""
-    for table_id, made in list(plan.tables.items()):
-        created = made.operations[:1] == [("create", {})]
-        if created and made.record is not None and made.record.database_id == database_id:
-            plan.kept.append(made.name)
-            del plan.tables[table_id]
-
-
-def _drops_with_tables(session: Session, at: Positions, database_id: str) -> bool:
-    """Whether theirs dropped the database with CASCADE, so that tables new on ours go along."""
-    changes = session.catalog.changes(at.theirs, -1, database_id)
-    drops = [change for _, change in changes if change.operation == "drop"]
-    return bool(drops) and bool(drops[-1].detail.get("cascade"))
-
-
-def _table_ids(session: Session, at: Position, database_id: str) -> set[str]:
-    return {record.id for record in session.catalog.tables(at, database_id)}
-
-
-def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
-    """Names that the merge gives, against each other and against those that ours has."""
-    catalog, ours = session.catalog, plan.at.ours
-    databases = {record.id: record for record, _ in plan.databases}
-    tables = {
-        id: made.record
-        for id, made in plan.tables.items()
-        if made.record is not None
-        and (databases or any(what in ("create", "restore", "rename", "drop") for what, _ in made.operations))
-    }
-    held_databases: dict[str, DatabaseRecord] = {}
-    held_tables: dict[str, TableRecord] = {}
-    for database in databases.values():
-        taken = catalog.database(ours, database.name)
-        if taken is not None:
-            held_databases[taken.id] = databases.get(taken.id, taken)
-    names: dict[str, list[str]] = {}
-    for table in tables.values():
-        names.setdefault(table.database_id, []).append(table.name)
-    parents = {**catalog.databases_by_id(ours, names.keys()), **databases}
-    for database_id, given in names.items():
-        if database_id in parents:
-            held_databases.setdefault(database_id, parents[database_id])
-        for holder in catalog.tables_named(ours, database_id, given).values():
-            held_tables[holder.id] = tables.get(holder.id, holder)
-    return check_names(
-        {**held_databases, **databases}.values(),
-        {**held_tables, **{record.id: record for record in tables.values()}}.values(),
-    )
-
-
-def _new_names(session: Session, plan: MergePlan) -> dict[str, str]:
-    """Of tables that the merge renames, makes or moves, or whose database it does."""
-    renamed = {record.id: record.name for record, _ in plan.databases}
-    tables = {
-        id: made.record
-        for id, made in plan.tables.items()
-        if made.record is not None
-        and (made.record.database_id in renamed or made.before is None or made.before.name != made.record.name)
-    }
-    tables |= {id: made.record for id, made in plan.tables.items() if made.record is not None and made.moves_in}
-    ids = {record.database_id for record in tables.values()} - renamed.keys()
-    here = {id: record.name for id, record in session.catalog.databases_by_id(plan.at.ours, ids).items()} if ids else {}
-    parents = {**here, **renamed}
-    return {id: qualified(parents[r.database_id], r.name) for id, r in tables.items() if r.database_id in parents}
 
 
 def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wishes) -> None:
@@ -399,17 +249,16 @@ class _Moved(CommitConflict):
     """The branch moved so that the plan does not hold; the records name the objects."""
 
 
-def _tried(session: Session, attempt: Callable[[Session], MergeReport], verb: str) -> MergeReport:
+def _tried(session: Session, attempt: Callable[[], MergeReport], verb: str) -> MergeReport:
     """Planned again where the branch moved so that the plan does not hold; at last it cannot move. (Appends take no
     turn, so a turn would not keep a busy table still.)"""
     last: dict[str, ConflictRecord] = {}
     for number in range(1, _TRIES + 1):
         try:
             if number < _TRIES:
-                return attempt(session)
-            # Reserving for itself: a thread that reserves for all keeps them waiting, and waits for the head's holder.
+                return attempt()
             with session.catalog.holding(session.branch_id):
-                return attempt(Session(session.shared.apart(), session.branch_id))
+                return attempt()
         except _Moved as error:
             last |= {record.object: record for record in error.conflicts}
         if number + 1 < _TRIES:
@@ -467,7 +316,7 @@ def _kept_moving(commit: Commit, change: Change, verb: str) -> ConflictRecord:
 def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]]) -> dict[str, Any]:
     tables, schemas, partitions, hidden = [], [], [], []
     deltas: list[TableDelta] = []
-    changes = [Change("database", d.id, what, {"name": d.name}) for d, done in plan.databases for what in done]  # type: ignore[arg-type]
+    changes = [_database_change(plan, record, what) for record, done in plan.databases for what in done]
     for table_id, made in plan.tables.items():
         record = made.record
         if record is None:
@@ -491,6 +340,11 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
         "deltas": tuple(deltas),
         "hidden_schemas": tuple(hidden),
     }
+
+
+def _database_change(plan: MergePlan, record: DatabaseRecord, operation: Operation) -> Change:
+    cascade = {"cascade": True} if operation == "drop" and record.id in plan.cascades else {}
+    return Change("database", record.id, operation, {"name": record.name, **cascade})
 
 
 def _with_combined(

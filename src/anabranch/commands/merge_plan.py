@@ -96,6 +96,11 @@ class TableMerge:
         return self.counting()
 
     @property
+    def columns_conflict(self) -> bool:
+        """Whether rows are only shown, under a preview of the merged schema, and not settled."""
+        return any(conflict.kind == "column" for conflict in self.conflicts)
+
+    @property
     def is_empty(self) -> bool:
         return not (self.operations or self.conflicts or self.news)
 

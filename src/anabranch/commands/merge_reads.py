@@ -7,12 +7,13 @@ come in batches, so that no more states are held at once than a batch has.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
+from anabranch.branching.base import reached
 from anabranch.catalog import Catalog
 from anabranch.commands.merge_plan import Positions
-from anabranch.model.history import Commit, Position, shared_version
+from anabranch.model.history import Commit, Lineage, Position, Segment, shared_version
 from anabranch.model.records import ROW_CLASSES, Change, DatabaseRecord, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
@@ -54,6 +55,16 @@ class History:
     def reached(self, head: Position) -> list[int]:
         """The versions of the bases that lie on a head's own history."""
         return [base.version for base in self.at.bases if self._shared_with(head, base) >= base.version]
+
+    @cached_property
+    def behind(self) -> Lineage:
+        """All commits that either head reaches, those that it merged and what these had merged included."""
+        merges = self.catalog.merges()
+        highest: dict[int, int] = {}
+        for head in (self.at.ours, self.at.theirs):
+            for id, upto in reached(head, self.catalog.origin, merges, self.catalog.reaches).items():
+                highest[id] = max(upto, highest.get(id, upto))
+        return tuple(Segment(id, -1, upto) for id, upto in highest.items())
 
     @once
     def changes(self, head: Position) -> Changes:
@@ -137,7 +148,7 @@ class Batch:
         self.ids, self.moved = ids, moved.intersection(ids)
         self._found: dict[tuple[str, Position], Any] = {}
         self._schemas: dict[tuple[str, int], Schema] = {}
-        self._column_changes: dict[Position, dict[str, list[tuple[Commit, Change]]]] = {}
+        self._aliases: dict[str, set[tuple[str, str]]] = {}
 
     def here(self, table_id: str) -> Position:
         """Where a table is found as ours has it."""
@@ -192,14 +203,16 @@ class Batch:
     def schema_ids(self, at: Position) -> Mapping[str, set[int]]:
         return self.catalog.schema_ids(at, self._asked(at))
 
-    def column_changes(self, at: Position, table_id: str) -> Sequence[tuple[Commit, Change]]:
-        """Every change of a table's columns up to here; read along with those of all tables of several schemas."""
-        found = self._column_changes.setdefault(at, {})
-        if table_id not in found:
-            asked = {table_id, *self._reshaped()} - found.keys()
-            read = self.catalog.changes_of(at, asked, "column")
-            found.update({id: read.get(id, []) for id in asked})
-        return found[table_id]
+    def aliases(self, table_id: str) -> set[tuple[str, str]]:
+        """Names of columns that a merge in either side's history unified, undone or not, on any branch; read along with
+        those of all tables of several schemas."""
+        if table_id not in self._aliases:
+            asked = {table_id, *self._reshaped()} - self._aliases.keys()
+            read = self.catalog.changes_on(self.history.behind, asked, "column")
+            for id in asked:
+                pairs = (change.detail.get("aliases", {}).items() for _, change in read.get(id, ()))
+                self._aliases[id] = {pair for each in pairs for pair in each}
+        return self._aliases[table_id]
 
     def _reshaped(self) -> set[str]:
         """Tables with several schemas, in their records or in what theirs wrote."""

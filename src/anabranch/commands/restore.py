@@ -10,7 +10,7 @@ from anabranch.branching.admit import Moved
 from anabranch.commands.session import Session
 from anabranch.errors import AlreadyExists, CommitConflict, NotFound
 from anabranch.model.history import Commit, Position
-from anabranch.model.names import qualified
+from anabranch.model.names import fold, qualified
 from anabranch.model.records import Change, CommitRequest, DatabaseRecord, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.state import difference
 
@@ -37,14 +37,22 @@ def restore_table(session: Session, names: Sequence[str], then: Position) -> Com
 
 
 def restore_database(session: Session, name: str, then: Position) -> Commit | None:
-    """Its tables are what they were; tables that came since are dropped."""
+    """Its tables are what they were; tables that were created since are dropped, and tables that came from another
+    database stay: that one does not go back, so they would be nowhere."""
     old = session.database(name, then)
     tables = {record.id: record for record in session.catalog.tables(then, old.id)}
+    names = {fold(record.name) for record in tables.values()}
 
     def wanted(head: Position) -> Wanted:
         _refuse_taken(session, head, old)
-        later = [replace(t, dropped=True) for t in session.catalog.tables(head, old.id) if t.id not in tables]
-        return [old], [*tables.values(), *later]
+        later = {t.id: t for t in session.catalog.tables(head, old.id) if t.id not in tables}
+        before = session.catalog.tables_by_id(then, later)
+        created = [t for id, t in later.items() if id not in before or before[id].dropped]
+        for table in later.values():
+            if table not in created and fold(table.name) in names:
+                hint = "This one came from another database since: rename it first."
+                raise AlreadyExists("table", qualified(old.name, table.name), hint)
+        return [old], [*tables.values(), *(replace(t, dropped=True) for t in created)]
 
     return _restore(session, then, wanted, f"database {old.name}")
 

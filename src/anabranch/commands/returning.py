@@ -91,7 +91,7 @@ def bring_back(merger: TableMerger, made: TableMerge, replay: Replay) -> None:
     """Writes those versions anew that come of the merge as one side wrote them, and lack a column that the other one
     shows."""
     mine, other = merger.mine, merger.other
-    if made.conflicts:
+    if made.columns_conflict:
         return
     if missing := returning(merger, made):
         _write_anew(merger, made, replay, missing, mine, other)
@@ -131,7 +131,8 @@ def _write_anew(
 def _standing(ids: np.ndarray, replay: Replay, *, is_ours: bool) -> np.ndarray:
     """Which of a side's versions the replay shows so far."""
     removed = [slot for slots in replay.removed.values() for slot in slots]
-    brought = {**replay.shown, **replay.revived}
+    placed = {part.slot for parts in replay.placed.values() for part in parts}  # not all that theirs shows
+    brought = {**{slot: rows for slot, rows in replay.shown.items() if slot in placed}, **replay.revived}
     shown = ~np.isin(ids >> POSITION_BITS, removed) if is_ours else np.isin(ids, ids_of(brought))
     for killed in replay.killed.values():
         shown &= ~np.isin(ids, ids_of(killed))

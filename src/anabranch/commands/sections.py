@@ -6,8 +6,9 @@
     RDel       rows of the snapshot that it deleted or updated
     CDel       columns of the snapshot that it dropped
 
-The table is (Snapshot without RDel, without CDel, with VSection) and HSection, one after the other. Of a keyed table
-the parts are flushes, and rows are compared by key: one that the branch wrote again as it was is the snapshot's still.
+The table is (Snapshot without RDel, without CDel, with VSection) and HSection, one after the other. Bytes are those of
+parts and, of RDel, of the bitmaps that hide its rows; what metadata alone says has none. Of a keyed table the parts are
+flushes, and rows are compared by key: one that the branch wrote again as it was is the snapshot's still.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pyroaring import BitMap
 
 from anabranch.branching.base import canonical, merge_bases
 from anabranch.branching.rows import common_state, side_of, visible
+from anabranch.catalog.bitmaps import encode
 from anabranch.commands.diff_rows import Counts
 from anabranch.commands.keyed_diff import count_keys, end_at, end_of
 from anabranch.commands.result import Result
@@ -43,6 +45,7 @@ class KeyCounts:
 @dataclass(frozen=True)
 class Sections:
     """`hsection` and `rdel`: slot -> positions, of append tables. `since`: the state that the branch started from.
+    `hiding`: the bytes of RDel's bitmaps, one for each part; a part that is gone as a whole needs none.
     `keys`: of a keyed table, the rows of the snapshot and what became of them."""
 
     table: OpenTable
@@ -54,6 +57,7 @@ class Sections:
     rdel: Mapping[int, BitMap]
     vsection: tuple[Column, ...]
     cdel: tuple[Column, ...]
+    hiding: int = 0
     keys: KeyCounts | None = None
 
     @property
@@ -73,7 +77,7 @@ class Sections:
             ["Snapshot", len(parts), held_rows, self.snapshot.bytes, _labels(held)],
             ["HSection", len(new), added, size, _labels(self.table.schema.columns)],
             ["VSection", 0, held_rows if self.vsection else 0, 0, _labels(self.vsection)],
-            ["RDel", len(self.rdel), gone, 0, ""],
+            ["RDel", len(self.rdel), gone, self.hiding, ""],
             ["CDel", 0, 0, 0, _labels(self.cdel)],
         ]
         return Result(COLUMNS, rows)
@@ -100,6 +104,7 @@ def sections(session: Session, table: OpenTable, against: str | None = None) -> 
         tuple(head.parts[slot] for slot in side.placed),
         side.lost,
         *_columns(table, schema),
+        hiding=sum(_stored(rows) for slot, rows in side.lost.items() if slot in head.parts),
     )
 
 
@@ -111,7 +116,7 @@ def _of_flushes(
     counts = count_keys(old, new)
     keys = KeyCounts(session.view(table).rows - counts.inserted + counts.deleted, counts)
     added = tuple(part for slot, part in new.view.state.parts.items() if slot not in snapshot.parts)
-    return Sections(table, since, snapshot, schema, {}, added, {}, *_columns(table, schema), keys)
+    return Sections(table, since, snapshot, schema, {}, added, {}, *_columns(table, schema), keys=keys)
 
 
 def _columns(table: OpenTable, schema: Schema | None) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
@@ -143,6 +148,12 @@ def _schema(session: Session, table: OpenTable, since: Sequence[Position]) -> Sc
         if record is not None and not record.dropped:
             return session.catalog.schema(table.id, record.schema_id)
     return None
+
+
+def _stored(rows: BitMap) -> int:
+    """The bytes of dead rows in the catalog."""
+    data, _ = encode(rows, "", None)
+    return len(data or b"")
 
 
 def _size(rows: Mapping[int, BitMap]) -> int:

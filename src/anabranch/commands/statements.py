@@ -223,8 +223,11 @@ class Statements:
         """These slots, as they were before a commit, or `came` with it."""
         parts = {part.slot: part for delta in self.deltas for part in delta.placed}
         parts |= {**came, **self.sides.base_state.parts}
+        slots = list(slots)
         if not parts.keys() >= set(slots):
             parts |= self.catalog.state(Position(at.branch_id, at.version - 1), self.id).parts
+        if missing := [slot for slot in slots if slot not in parts]:  # what a merge brings may have gone there before
+            parts |= self.catalog.parts(self.id, missing)
         return {slot: parts[slot] for slot in slots}
 
 

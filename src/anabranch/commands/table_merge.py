@@ -6,6 +6,7 @@ cell merge combines are kept until the whole merge is known to pass.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from anabranch.branching.aliases import with_aliases
-from anabranch.branching.effects import Effect, effect
+from anabranch.branching.effects import Effect, coming_and_going, effect
 from anabranch.branching.flushes import crossed
+from anabranch.branching.members import Members
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.readable import unheld
@@ -45,6 +47,14 @@ from anabranch.model.records import Operation, PartitionRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.options import option
 from anabranch.storage.row_ids import by_slot, united, without
+
+
+def growing(count: int) -> Iterator[slice]:
+    """Pieces of so many rows, few at first: one that differs is often enough."""
+    first, size = 0, 1
+    while first < count:
+        yield slice(first, first + size)
+        first, size = first + size, size * 16
 
 
 class TableMerger(TableSides):
@@ -82,11 +92,12 @@ class TableMerger(TableSides):
             theirs_changed_rows=rows_changed,
             name=self.name,
             resolve=self.choice,
+            backwards=self.at.backwards,
         )
         made.conflicts += merged.conflicts
         made.record = merged.record
         made.operations += [(operation, {}) for operation in merged.changes]
-        gone = merged.conflicts or merged.record is None or merged.record.dropped
+        gone = merged.record is None or merged.record.dropped
         new = merged.changes and merged.changes[0] in ("create", "restore")
         if gone or new or not rows_changed:
             made.news = bool(merged.changes) or merged.settled or self._is_news(rows_changed=rows_changed)
@@ -107,17 +118,11 @@ class TableMerger(TableSides):
         return made
 
     def _is_news(self, *, rows_changed: bool) -> bool:
-        """Whether theirs differs from base and ours in more than rows, or ours has dropped what theirs changed."""
+        """Whether ours has dropped what theirs changed: nothing comes of that, and it is worth an edge."""
         theirs, ours = self.theirs, self.ours
-        if theirs is None or theirs.dropped:
+        if theirs is None or theirs.dropped or (ours is not None and not ours.dropped):
             return False
-        if ours is None or ours.dropped:
-            return rows_changed or any(base != theirs for base in self.bases)
-        return any(
-            all(base is None or getattr(base, name) != getattr(theirs, name) for base in self.bases)
-            and getattr(theirs, name) != getattr(ours, name)
-            for name in ("database_id", "name", "properties", "comment")
-        )
+        return rows_changed or any(base != theirs for base in self.bases)
 
     # --- what changed -------------------------------------------------------------------------------------------------
 
@@ -201,6 +206,8 @@ class TableMerger(TableSides):
         bases = [self.schema(base) for base in self.bases if base is not None]
         if bases and all(base.id == theirs.id or alike(base, theirs) for base in bases):
             made.schema = ours
+            if theirs.id != ours.id:
+                self._name_known(made, [theirs.columns])
             return
         if self._ours_is_base:  # theirs' schema as it is, also where a REVERT undoes a widening
             made.schema, made.news = theirs, not shown_alike(ours, theirs)
@@ -240,10 +247,7 @@ class TableMerger(TableSides):
         found = {
             (alias, column.physical) for schema in schemas for column in schema.columns for alias in column.aliases
         }
-        for head in (self.here, self.at.theirs):
-            for _, change in self.reads.column_changes(head, self.id):
-                found |= set(change.detail.get("aliases", {}).items())
-        return found
+        return found | self.reads.aliases(self.id)
 
     def _merge_partitions(self, made: TableMerge) -> None:
         if made.schema is not None and not made.schema.partitioned_by:
@@ -288,7 +292,7 @@ class TableMerger(TableSides):
         self._require(made, replay)
         made.deltas = replay.deltas()
         made.counting = partial(effect, self.mine.head, made.deltas, by_slot(made.repeated))
-        made.shows = not self.at.backwards or any(made.counts())
+        made.shows = not self.at.backwards or self._shows_others(made)
         made.conflicts += self.unreadable(made, replay)
         self.hide_schemas(made)
         made.news |= bool(made.conflicts)
@@ -324,15 +328,18 @@ class TableMerger(TableSides):
 
     def name_aliases(self, made: TableMerge, replay: Replay) -> None:
         """Parts that hold a column under a name which an earlier merge unified with ours', even if it was undone."""
-        assert made.schema is not None
-        assert made.record is not None
         assert self.ours is not None
-        assert self.theirs is not None
         if {part.schema_id for parts in replay.placed.values() for part in parts} <= {self.ours.schema_id}:
             return
-        known = self._known_aliases(self.schema(self.ours), self.schema(self.theirs))
         placed = {part.slot: part for parts in replay.placed.values() for part in parts}
-        written = [schema.columns for _, schema in sorted(self.written(placed).items())] if known else []
+        self._name_known(made, [schema.columns for _, schema in sorted(self.written(placed).items())])
+
+    def _name_known(self, made: TableMerge, written: Sequence[Members]) -> None:
+        """Columns by all names that they are known by and that these schemas have."""
+        assert made.schema is not None
+        assert self.ours is not None
+        assert self.theirs is not None
+        known = self._known_aliases(self.schema(self.ours), self.schema(self.theirs))
         columns = with_aliases(made.schema.columns, written, known) if known else made.schema.columns
         if columns != made.schema.columns:
             made.schema, made.new_schema = replace(made.schema, columns=columns), True
@@ -340,7 +347,7 @@ class TableMerger(TableSides):
     def _resolution(self, made: TableMerge) -> Resolution | None:
         """The rows that the user settles; where the columns themselves are in conflict they are not looked at."""
         given = self.wishes.rows.get(self.id)
-        if given is None or made.conflicts:
+        if given is None or made.columns_conflict:
             return None
         assert made.schema is not None
         made.resolved = True
@@ -360,15 +367,35 @@ class TableMerger(TableSides):
         assert self.theirs is not None
         schema = self.schema(self.theirs)
         now = self.versions_of_theirs(origins_of(ids, self.base_state.parts, self.origins))
-        first, size = 0, 1
-        while first < len(ids):
-            chunk = slice(first, first + size)
+        for chunk in growing(len(ids)):
             after = self.rows_of(schema, self.other.head, now[chunk])
             before = self.rows_of(schema, self.base_state, ids[chunk], [(self.other.head, now[chunk], after)])
             if (now[chunk] < 0).any() or not same_rows(before, after).all():
                 return True
-            first, size = first + size, size * 16
         return False
+
+    def _shows_others(self, made: TableMerge) -> bool:
+        """Whether ours shows other rows than before: versions that come and go may hold the same."""
+        assert made.schema is not None
+        if made.combined is not None:
+            return any(made.counts())
+        come, go = map(ids_of, coming_and_going(self.mine.head, made.deltas))
+        if len(come) != len(go):
+            return True
+        (there, come), (here, go) = (self._by_origin(ids) for ids in (come, go))
+        if (there != here).any():
+            return True
+        for chunk in growing(len(come)):
+            before, after = (self.rows_of(made.schema, self.mine.head, ids[chunk]) for ids in (go, come))
+            if not same_rows(before, after).all():
+                return True
+        return False
+
+    def _by_origin(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The origins of rows in their order, and the rows in the same order."""
+        its = origins_of(ids, self.holding(self.mine.head, ids), self.origins)
+        order = np.argsort(its, kind="stable")
+        return its[order], ids[order]
 
     # --- what the merged schema asks of rows --------------------------------------------------------------------------
 

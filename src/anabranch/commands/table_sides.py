@@ -103,9 +103,9 @@ class TableSides:
 
     @cached_property
     def _true_base(self) -> TableState:
-        if self._unborn:
-            return TableState(self.id, self.at.bases[0])
-        return common_state([self.state(base) for base in self.at.bases])
+        common = common_state([self.state(base) for base in self.at.bases])
+        # Of a dropped table its dead rows stay: whoever brings the table back has not deleted them.
+        return replace(common, parts={}) if self._unborn else common
 
     @cached_property
     def _unborn(self) -> bool:

@@ -6,7 +6,6 @@ where all cores are this machine's, or there is little to do, threads of this pr
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from anabranch.execution.living import Piece, rewrite
 from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.reader import PartReader
 from anabranch.execution.session import on_cluster
+from anabranch.execution.writer import MAX_PART_ROWS
 from anabranch.model.part import Part
 from anabranch.model.rewrite import Rewrite
 from anabranch.storage.row_ids import united
@@ -70,17 +70,15 @@ def _parts(session: Session, table: OpenTable, reader: PartReader, pieces: Seque
 
 
 def _by_threads(session: Session, table: OpenTable, reader: PartReader, pieces: Sequence[Piece]) -> list[list[Part]]:
-    destination, lock = session.destination(table), threading.Lock()
+    destination = session.destination(table)
+    # Reserved by this thread: where it holds the head, another one that wrote to the catalog would wait for it.
+    slots = [[session.next_slot(table.id) for _ in range(_most_parts(piece))] for piece in pieces]
     work: list[Future[list[Part]]] = []
-
-    def slot() -> int:
-        with lock:
-            return session.next_slot(table.id)
-
     _ = reader.output  # what a reader finds out it finds out here, not once in every thread
     try:
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
-            work += [pool.submit(rewrite, reader, piece, destination, slot) for piece in pieces]
+            for piece, its in zip(pieces, slots, strict=True):
+                work.append(pool.submit(rewrite, reader, piece, destination, iter(its).__next__))
             return [future.result() for future in work]
     except BaseException:
         for future in work:  # the pool has waited for all that had begun
@@ -89,3 +87,8 @@ def _by_threads(session: Session, table: OpenTable, reader: PartReader, pieces: 
             for part in future.result():
                 destination.files.discard(part.path)
         raise
+
+
+def _most_parts(piece: Piece) -> int:
+    """A part ends where the next one's partition begins, or where it is full."""
+    return len(piece.parts) + sum(part.rows for part, _ in piece.parts) // MAX_PART_ROWS
