@@ -259,7 +259,7 @@ case(
     "a new table in a database that ours dropped",
     theirs="CREATE TABLE free.u (k INT)",
     ours="DROP DATABASE free",
-    conflict="drop",
+    conflict="parent",
 )
 case(
     "a changed table in a database that ours dropped",

@@ -189,3 +189,169 @@ def histories_of(kinds: st.SearchStrategy[s.Statement]) -> st.SearchStrategy[lis
 
 
 histories, histories_of_rows = histories_of(statements), histories_of(of_rows)
+
+# --- stories: what three branches rarely come to by chance ------------------------------------------------------------
+
+Story = list[Step]
+anything = steps_of(statements)
+now_and_then = st.lists(anything, max_size=1)
+assigned = st.lists(assigns, min_size=1, max_size=1).map(tuple)
+of_table = st.one_of(  # changes of d.t
+    st.builds(s.SetProperty, st.just("d.t"), st.sampled_from("xyz"), st.sampled_from("12")),
+    st.builds(s.UnsetProperty, st.just("d.t"), st.sampled_from("xy")),
+    st.builds(s.RenameTable, st.just("d.t"), st.sampled_from(["d.v", "d.w"])),
+    st.builds(s.AddColumn, st.just("d.t"), specs),
+    st.builds(s.DropColumn, st.just("d.t"), labels),
+    st.builds(s.SetNotNull, st.just("d.t"), labels),
+    st.builds(s.Widen, st.just("d.t"), labels, types),
+    st.builds(s.Update, st.just("d.t"), assigned),  # of all rows
+    st.builds(s.Update, st.just("d.t"), assigned),
+    updates,
+    deletes,
+    inserts(),
+)
+of_database = st.one_of(
+    st.builds(s.SetDatabaseProperty, st.just("d"), st.sampled_from("xyz"), st.sampled_from("12")),
+    st.builds(s.UnsetDatabaseProperty, st.just("d"), st.sampled_from("xy")),
+    st.builds(s.RenameDatabase, st.just("d"), st.sampled_from(["e", "f"])),
+)
+PROPERTIES = [
+    s.SetProperty("d.t", "x", "0"),
+    s.SetProperty("d.t", "y", "0"),
+    s.SetDatabaseProperty("d", "x", "0"),
+    s.SetDatabaseProperty("d", "y", "0"),
+]
+"""What `d` and `d.t` have before there are branches."""
+
+
+def some(kinds: st.SearchStrategy[s.Statement], least: int = 0, most: int = 2) -> st.SearchStrategy[list[s.Statement]]:
+    return st.lists(kinds, min_size=least, max_size=most)
+
+
+def on(branch: str, *found: s.Statement) -> Story:
+    return [(branch, statement) for statement in found]
+
+
+@st.composite
+def takes(draw: st.DrawFn, theirs: str) -> s.Statement:
+    """What another branch has comes by a merge, or its last commit by a pick."""
+    side = draw(st.sampled_from([None, None, None, "OURS", "THEIRS"]))
+    merge = s.Merge(theirs, side, draw(detects))
+    return draw(st.sampled_from([merge, merge, merge, s.CherryPick(f"{theirs}@0", side)]))
+
+
+@st.composite
+def undone(draw: st.DrawFn, branch: str, table: str = "d.t") -> s.Statement:
+    """The last commits of a branch."""
+    to = draw(st.sampled_from([-1, -1, -2]))
+    ways = [s.RestoreTable(table, to), s.RestoreBranch(to), s.Revert(f"{branch}@{to + 1}")]
+    return draw(st.sampled_from([ways[0], *ways]))
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> Story:
+    """Two branches set or unset the same property of d.t or d, beside other changes of it, and meet."""
+    one, other, third = draw(st.permutations(BRANCHES))
+    same, kinds = draw(
+        st.sampled_from(
+            [
+                (s.UnsetProperty("d.t", "x"), of_table),
+                (s.UnsetProperty("d.t", "x"), of_table),
+                (s.SetProperty("d.t", "z", "1"), of_table),
+                (s.UnsetDatabaseProperty("d", "x"), of_database),
+                (s.SetDatabaseProperty("d", "z", "1"), of_database),
+            ]
+        )
+    )
+    found = []
+    for branch in (one, other):
+        found += on(branch, same, *draw(some(kinds, 1, 3)))
+    if draw(st.sampled_from([False, False, True])):
+        found += on(one, draw(undone(one)))
+    found += on(one, s.Merge(other, None, draw(detects)), draw(takes(other))) + draw(now_and_then)
+    return found + on(other, draw(takes(one))) + on(third, draw(takes(one)), draw(takes(other)))
+
+
+@st.composite
+def moves(draw: st.DrawFn) -> Story:
+    """d.t moves to another database, and one of the two, or the table, goes back; another branch has changes of it."""
+    one, other, third = draw(st.permutations(BRANCHES))
+    of_moved = st.builds(s.Update, st.just("e.t"), assigned, wheres)
+    found = on(one, s.CreateDatabase("e"))
+    if draw(st.booleans()):
+        found += on(other, s.Merge(one))
+    found += on(one, s.RenameTable("d.t", "e.t"), *draw(some(of_moved, most=1)))
+    if draw(st.sampled_from([False, False, True])):
+        found += on(one, s.CreateTable("d.t", (s.ColumnSpec("k", "INT"), s.ColumnSpec("a", "INT"))))
+    to = st.sampled_from([-3, -2, -2, -1])
+    back = st.one_of(
+        st.builds(s.RestoreDatabase, st.sampled_from(["d", "e", "e"]), to),
+        st.builds(s.RestoreTable, st.sampled_from(["d.t", "e.t"]), to),
+    )
+    found += on(one, draw(back)) + on(other, *draw(some(of_table)))
+    found += on(other, draw(takes(one))) + draw(now_and_then) + on(one, *draw(some(back, most=1)))
+    return found + on(third, draw(takes(other)), draw(takes(one)))
+
+
+@st.composite
+def cascades(draw: st.DrawFn) -> Story:
+    """A drop of d comes by way of a third branch to one that has made something in it."""
+    one, other, third = draw(st.permutations(BRANCHES))
+    made = s.CreateTable("d.v", (s.ColumnSpec("k", "INT"), s.ColumnSpec("a", "INT")))
+    filled = s.Insert("d.v", ("k", "a"), ((1, 1),))
+    found = on(one, s.DropDatabase("d", draw(st.sampled_from([True, True, False]))))
+    found += on(other, *draw(st.sampled_from([[made], [made, filled], [s.RenameTable("d.t", "d.v")]])))
+    found += draw(now_and_then)
+    found += on(third, *draw(some(of_table, most=1)), draw(takes(one)), *draw(some(undone(third), most=1)))
+    return found + on(other, draw(takes(third))) + draw(now_and_then) + on(third, draw(takes(other)))
+
+
+@st.composite
+def twins(draw: st.DrawFn) -> Story:
+    """Two branches add a column of one name, which a merge makes one; that is undone there, the other branch goes on
+    with its column, and the third one takes from both."""
+    one, other, third = draw(st.permutations(BRANCHES))
+    fills = st.one_of(
+        st.builds(s.Update, st.just("d.t"), st.tuples(st.builds(s.Assign, st.just("c"), small)), wheres),
+        st.builds(s.Insert, st.just("d.t"), st.just(("k", "c")), st.tuples(st.tuples(small, small))),
+    )
+    found = []
+    for branch in (one, other):
+        added = s.AddColumn("d.t", s.ColumnSpec("c", draw(types), default=draw(values)))
+        found += on(branch, added, *draw(some(st.one_of(fills, fills, of_table))))
+    found += on(one, draw(takes(other)), draw(undone(one))) + draw(now_and_then)
+    if draw(st.booleans()):
+        found += on(other, draw(fills))
+        found += on(third, draw(takes(one)), *draw(some(fills, most=1)), draw(takes(other)))
+    else:
+        found += on(third, draw(takes(one))) + on(other, draw(fills)) + on(third, draw(takes(other)))
+    return found + draw(st.lists(st.sampled_from(BRANCHES).flatmap(meeting), max_size=3))
+
+
+def meeting(branch: str) -> st.SearchStrategy[Step]:
+    others = st.sampled_from([name for name in BRANCHES if name != branch])
+    return st.tuples(st.just(branch), others.flatmap(takes))
+
+
+# Which stories there are, and how often.
+STORIES = [
+    (3, alike()),
+    (2, moves()),
+    (2, cascades()),
+    (3, twins()),
+]
+stories = st.sampled_from([story for weight, story in STORIES for _ in range(weight)]).flatmap(lambda story: story)
+
+
+def with_properties(beginning: list[Step]) -> list[Step]:
+    """Set before there are branches."""
+    at = next(at for at, (_, statement) in enumerate(beginning) if isinstance(statement, s.CreateBranch))
+    return [*beginning[:at], *on("main", *PROPERTIES), *beginning[at:]]
+
+
+histories_of_stories = st.builds(
+    lambda beginning, story, steps: with_properties(beginning) + story + steps,
+    beginnings(),
+    stories,
+    st.lists(anything, max_size=6),
+)

@@ -137,12 +137,21 @@ def all_keys(*lists: Sequence[Flush]) -> list[Key]:
 
 
 @dataclass
+class Clash:
+    """A key in conflict, and its row in each base and on both sides."""
+
+    key: Key
+    bases: list[Values | None]
+    heads: tuple[Values | None, Values | None]
+
+
+@dataclass
 class FlushMerge:
     """`flushes`: the merged list, what was decided at its end."""
 
     flushes: tuple[Flush, ...]
     changed: bool
-    conflict: bool = False
+    clashes: list[Clash]
 
 
 Sides = tuple[Sequence[Sequence[Flush]], Sequence[Flush], Sequence[Flush]]
@@ -168,7 +177,7 @@ def merge_flushes(
     alike = [as_both_have_it(base, ours, theirs) for base in bases]
     new = [f for f in (*ours, *theirs) if (f.id in ids(ours)) != (f.id in ids(theirs)) and f.id not in common]
     decided: dict[Key, Record] = {}
-    changed, conflict = set(ids(merged)) != set(ids(ours)) or bool(apart), False
+    changed, clashes = set(ids(merged)) != set(ids(ours)) or bool(apart), []
 
     def taken(key: Key) -> bool:
         return any(key in f.records for base in alike for f in base if f.id not in ids(ours))
@@ -184,6 +193,10 @@ def merge_flushes(
     def having(side: str) -> Sequence[Flush]:
         return ours if side == "OURS" else theirs
 
+    def touched(side: Sequence[Flush], key: Key) -> bool:
+        """Whether a side has a flush of the key that a base has not, or the other way round."""
+        return any(key in f.records and (f in base) != (f in side) for base in bases for f in (*base, *side))
+
     for key in all_keys(*bases, ours, theirs):
         crossed = out_of_order(ours, theirs, key)
         if not moves and not crossed and not without(key):
@@ -191,7 +204,9 @@ def merge_flushes(
         was = [base_row(rules, columns, (base, ours, theirs), key, crossed) for base in bases]
         here, there, all_say = (row_of(rules, columns, side, key) for side in (ours, theirs, merged))
         kept = row_of(rules, columns, [f for f in theirs if f.id in ids(merged)], key)
-        for column, side in returning.items():  # nobody changed what it did not have
+        # Where one side alone moved, its records say themselves what it shows in a column that the schema dropped.
+        contested = (touched(ours, key) and touched(theirs, key)) or crossed or without(key)
+        for column, side in returning.items() if contested else ():  # nobody changed what it did not have
             known = here if side == "OURS" else there
             for row in (*was, here, there, kept):
                 if known is not None and row is not None:
@@ -199,7 +214,8 @@ def merge_flushes(
         last = [(records_of(rules, side, key) or [None])[-1] for side in (ours, theirs, merged)]
         lists = (ours, theirs, merged, alike)
         fixed = fixed_fields(columns, lists, key, [f.id for f in new], apart)
-        fixed |= {id for id, side in returning.items() if (here if side == "OURS" else there) is not None}
+        held = (id for id, side in returning.items() if (here if side == "OURS" else there) is not None)
+        fixed |= set(held) if contested else set()
         case = Case(
             rules, was, here, there, all_say, [rules.place(record) for record in last], fixed, last[2] is not None
         )
@@ -211,11 +227,11 @@ def merge_flushes(
             found = case.decide(resolve)
             changed |= here != there and any(there != row for row in was)
         if found is CONFLICT:
-            conflict = True
+            clashes.append(Clash(key, was, (here, there)))
         elif found != all_say:
             decided[key] = record(rules, found, all_say, last[2])
     extra = (Flush(id, decided, id[1], types={column.id: column.type for column in columns}),) if decided else ()
-    return FlushMerge((*merged, *extra), changed, conflict)
+    return FlushMerge((*merged, *extra), changed, clashes)
 
 
 def ids(flushes: Sequence[Flush]) -> list[tuple[int, Any]]:

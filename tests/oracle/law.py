@@ -1,10 +1,11 @@
 """LAW.md as plain code over full states: read it page in hand, rule by rule. Rows of keyed tables are in `keyed.py`.
 
 `merge(bases, ours, theirs)` replays on ours what theirs did since the base. It gives the merged state, or the conflicts
-as pairs of (object, rule). There are several bases only after a criss-cross: what they disagree on counts as changed on
+with what each is about. There are several bases only after a criss-cross: what they disagree on counts as changed on
 both sides. Where LAW.md leaves the outcome of a RESOLVE open, `Undecided` is raised and a history leaves the step out.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,11 +25,35 @@ class Undecided(Exception):
     """LAW.md does not say."""
 
 
+Shown = tuple[tuple[str, Any], ...]  # a row as people see it: labels and values
+
+
+@dataclass(frozen=True)
+class Found:
+    """A conflict. `of`: the column, property or key that it is about, if any; the sides are rows, counts of rows or
+    names of operations, as the rule has it; None: nothing to tell. `id`: of the object, with its kind."""
+
+    id: tuple[str, int]
+    object: str
+    rule: str
+    of: Any = None
+    base: Any = None
+    ours: Any = None
+    theirs: Any = None
+
+
+GONE = "gone"
+"""What a side shows that has the row no more."""
+UNKNOWN: Any = object()
+SEVERAL = "several"
+"""What rows were where several bases each say something."""
+
+
 @dataclass
 class Merged:
     state: State
     theirs_changed: bool = False  # False: up to date, no commit
-    conflicts: set[tuple[str, str]] = field(default_factory=set)
+    conflicts: list[Found] = field(default_factory=list)
     aliases: set[tuple[int, int]] = field(default_factory=set)  # (theirs' column, ours' column)
 
 
@@ -104,29 +129,43 @@ def merge_database(id: int, bases: list[State], ours: State, theirs: State, merg
         merged.state.databases[id] = their.copy()
         merged.theirs_changed = True
     elif our is None:  # column `drop`: ours dropped it
-        if any(base != their for base in known):
+        done = operations_on_database(known, their)
+        if done:
             if how.resolve:
                 raise Undecided("a dropped database")
-            merged.conflicts.add((their.name, "drop"))
+            merged.conflicts.append(Found(("database", id), their.name, "drop", theirs=done))
     else:
         names = [base.name for base in known]
         properties, twice = merge_properties([base.properties for base in known], our.properties, their.properties)
-        if twice and not how.resolve:
-            merged.conflicts.add((our.name, "unset"))
+        if twice and not how.backwards:  # (going back, it is done already)
+            told = [Found(("database", id), our.name, "unset", *of) for of in sorted(twice)]
+            merged.conflicts += [] if how.resolve else told
+            merged.theirs_changed |= bool(how.resolve)  # settled once, it does not conflict again
         merged.state.databases[id] = Database(pick(names, our.name, their.name), properties)
         merged.theirs_changed |= theirs_counts(names, our.name, their.name) or properties != our.properties
 
 
-def merge_properties(bases: list[dict], ours: dict, theirs: dict) -> tuple[dict, bool]:
-    """A0: both set: theirs' value. Both unset the same key: conflict (the second of the pair)."""
-    merged, twice = {}, False
+def operations_on_database(bases: list[Database], theirs: Database) -> frozenset[str]:
+    """What theirs did that meets a drop of ours."""
+    done = set()
+    for base in bases:
+        done |= {"rename"} if base.name != theirs.name else set()
+        done |= {"set properties"} if not theirs.properties.items() <= base.properties.items() else set()
+        done |= {"unset properties"} if base.properties.keys() - theirs.properties.keys() else set()
+    return frozenset(done)
+
+
+def merge_properties(bases: list[dict], ours: dict, theirs: dict) -> tuple[dict, list[tuple[str, str]]]:
+    """A0: both set: theirs' value. Both unset the same key: conflict (the second of the pair, with the value that is
+    lost). What one of several bases lacks was unset before."""
+    merged, twice = {}, []
     for key in {key for side in (*bases, ours, theirs) for key in side}:
         was = [base.get(key, ABSENT) for base in bases] or [ABSENT]
         value = pick(was, ours.get(key, ABSENT), theirs.get(key, ABSENT))
         if value is not ABSENT:
             merged[key] = value
-        elif key not in ours and key not in theirs:
-            twice = True
+        elif key not in ours and key not in theirs and ABSENT not in was:
+            twice.append((key, was[0]))
     return merged, twice
 
 
@@ -145,11 +184,12 @@ def check_parents(ours: State, theirs: State, merged: Merged, how: How) -> None:
                 merged.state.databases[table.database] = ours.databases[table.database].copy()
                 merged.theirs_changed = True
             else:
-                merged.conflicts.add((ours.databases[table.database].name, "drop-with-tables"))
+                found = Found(("database", table.database), ours.databases[table.database].name, "drop-with-tables")
+                merged.conflicts += [found] if found not in merged.conflicts else []
         elif how.resolve:
             raise Undecided("a table whose database ours dropped")
         else:  # ours dropped it: any change to a table in it conflicts
-            merged.conflicts.add((theirs.full_name(id), "drop"))
+            merged.conflicts.append(Found(("table", id), theirs.full_name(id), "parent"))
 
 
 def check_names(merged: Merged) -> None:
@@ -157,11 +197,11 @@ def check_names(merged: Merged) -> None:
     databases: dict[str, int] = {}
     for id, database in merged.state.databases.items():
         if databases.setdefault(database.name.lower(), id) != id:
-            merged.conflicts.add((database.name, "name"))
+            merged.conflicts.append(Found(("database", id), database.name, "name"))
     tables: dict[tuple[int, str], int] = {}
     for id, table in merged.state.tables.items():
         if tables.setdefault((table.database, table.name.lower()), id) != id:
-            merged.conflicts.add((merged.state.full_name(id), "name"))
+            merged.conflicts.append(Found(("table", id), merged.state.full_name(id), "name"))
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -198,23 +238,39 @@ def merge_existence(
             elif how.resolve == "OURS":
                 merged.theirs_changed = True
             else:
-                merged.conflicts.add((theirs.full_name(id), "drop"))
+                done = operations_on_table(known, their, detect) | ({"create"} if disputed else set())
+                merged.conflicts.append(Found(("table", id), theirs.full_name(id), "drop", theirs=done))
     else:
         name = ours.full_name(id)
         # Everything is read with the columns' identities as ours has them.
         ids, doubled = same_columns(aliases, our, their)
-        if doubled:
-            merged.conflicts.add((name, "alias"))
-            tables[id] = our.copy()
-            return
         known, our, their = [with_ids(base, ids) for base in known], with_ids(our, ids), with_ids(their, ids)
         found = TableMerge(name, known or [with_ids(our.created, ids)], our, their, how)
         found.disputed = 0 < len(known) < len(bases)
         found.unborn = not known
-        tables[id] = found.run()
+        try:
+            tables[id] = found.run()
+        except Undecided:
+            if not doubled:
+                raise
+            tables[id] = our
         merged.theirs_changed |= found.theirs_changed
-        merged.conflicts |= {(name, rule) for rule in found.conflicts}
+        told = [Found(("table", id), name, "alias")] if doubled else []
+        # (Two columns that should be one have each other's names: the alias says what is wrong with them.)
+        told += [one for one in found.conflicts if not doubled or one.rule != "name"]
+        merged.conflicts += [replace(one, id=("table", id), object=name) for one in told]
         merged.aliases |= found.aliases
+
+
+def operations_on_table(bases: list[Table], theirs: Table, detect: str) -> frozenset[str]:
+    """What theirs did that meets a drop of ours."""
+    done = set()
+    for base in bases:
+        done |= {"rename"} if (base.database, base.name) != (theirs.database, theirs.name) else set()
+        done |= {"properties"} if base.properties != theirs.properties else set()
+        as_was = replace(theirs, database=base.database, name=base.name, properties=base.properties)
+        done |= set() if unchanged([base], as_was, detect) else {"rows or columns"}
+    return frozenset(done)
 
 
 def unchanged(bases: list[Table], head: Table, detect: str, dead: bool = False) -> bool:
@@ -241,7 +297,7 @@ def unchanged(bases: list[Table], head: Table, detect: str, dead: bool = False) 
 def same_columns(aliases: set[tuple[int, int]], ours: Table, theirs: Table) -> tuple[dict[int, int], bool]:
     """For each column that a merge once unified with another: its id here (ours' where ours has one).
 
-    True, where one side has both as two columns.
+    True, where one side has both as two columns; these keep their ids.
     """
     groups: list[set[int]] = []
     for alias in aliases:
@@ -251,7 +307,9 @@ def same_columns(aliases: set[tuple[int, int]], ours: Table, theirs: Table) -> t
     for group in groups:
         here = [column.id for column in ours.columns if column.id in group]
         there = [column.id for column in theirs.columns if column.id in group]
-        doubled |= len(here) > 1 or len(there) > 1
+        if len(here) > 1 or len(there) > 1:
+            doubled = True
+            continue
         ids |= dict.fromkeys(group, (here + there + sorted(group))[0])
     return ids, doubled
 
@@ -305,7 +363,7 @@ class TableMerge:
         self.name, self.bases, self.ours, self.theirs, self.how = name, bases, ours, theirs, how
         habit = ours.properties.get("merge.detect") or theirs.properties.get("merge.detect")
         self.detect = how.detect or habit or "file"
-        self.conflicts: set[str] = set()
+        self.conflicts: list[Found] = []
         self.aliases: set[tuple[int, int]] = set()
         self.theirs_changed = False
         self.undone: dict[tuple[int, int], Row] = {}  # ours' versions of rows that theirs took back
@@ -317,6 +375,7 @@ class TableMerge:
             # A table that ours did not change takes theirs' state as it is (if there is a commit at all).
             self.theirs_changed = not unchanged(self.bases, self.theirs, self.detect) or self.order_shows()
             return self.without_passing(self.theirs)
+        self.unify_columns()
         table = self.ours.copy()
         self.merge_name(table)
         self.merge_properties(table)
@@ -345,26 +404,30 @@ class TableMerge:
             overwrites=self.overwrites_gone_back if self.how.backwards else self.ours.overwrites | stand,
         )
 
-    def conflict(self, rule: str, *, data: bool = False) -> None:
+    def conflict(
+        self, rule: str, of: Any = None, *, base: Any = None, ours: Any = None, theirs: Any = None, data: bool = False
+    ) -> None:
         if self.how.resolve and not data:
             raise Undecided(f"RESOLVE USING {self.how.resolve} of {rule}")
         if not self.how.resolve:
-            self.conflicts.add(rule)
+            self.conflicts.append(Found(("", 0), "", rule, of, base, ours, theirs))
 
     def merge_name(self, table: Table) -> None:
-        """Both renamed: theirs' name."""
-        names = [(base.database, base.name) for base in self.bases]
-        ours, theirs = (self.ours.database, self.ours.name), (self.theirs.database, self.theirs.name)
-        table.database, table.name = pick(names, ours, theirs)
-        self.theirs_changed |= theirs_counts(names, ours, theirs)
+        """Both renamed: theirs' name. A move to another database is another attribute."""
+        for attribute in ("database", "name"):
+            known = [getattr(base, attribute) for base in self.bases]
+            ours, theirs = getattr(self.ours, attribute), getattr(self.theirs, attribute)
+            setattr(table, attribute, pick(known, ours, theirs))
+            self.theirs_changed |= theirs_counts(known, ours, theirs)
 
     def merge_properties(self, table: Table) -> None:
         """A0."""
         bases = [base.properties for base in self.bases]
         table.properties, twice = merge_properties(bases, self.ours.properties, self.theirs.properties)
         self.theirs_changed |= table.properties != self.ours.properties
-        if twice and not self.how.resolve:
-            self.conflict("A0")
+        for of in [] if self.how.backwards else sorted(twice):
+            self.conflict("A0", of[0], base=of[1], data=True)
+            self.theirs_changed |= bool(self.how.resolve)
 
     def merge_partitions(self, table: Table) -> None:
         """A partition is there or not, so both sides can only change it alike; but what bases disagree on, both have
@@ -376,14 +439,13 @@ class TableMerge:
             if ours != theirs and len(set(bases)) > 1:
                 there = ours if self.how.resolve == "OURS" else theirs
                 if self.how.resolve is None:
-                    self.conflict("A7")
+                    self.conflict("A7", "NULL" if value is None else str(value))
             table.partitions = table.partitions - {value} | ({value} if there else set())
         self.theirs_changed |= table.partitions != self.ours.partitions
 
     # --- columns: A6 -------------------------------------------------------------------------------------------------
 
     def merge_columns(self, table: Table) -> None:
-        self.unify_columns()
         ours = {column.id: column for column in self.ours.columns}
         theirs = {column.id: column for column in self.theirs.columns}
         table.columns = []
@@ -399,8 +461,9 @@ class TableMerge:
                 dropped_on_theirs = their is None
                 self.theirs_changed |= dropped_on_theirs or any(column != their for column in known)
         labels = [column.label.lower() for column in table.columns]
-        if len(set(labels)) < len(labels):
-            self.conflict("name")
+        for label in sorted(set(labels)):
+            for _ in range(labels.count(label) - 1):
+                self.conflict("name", label)
 
     def unify_columns(self) -> None:
         """The same name added on both sides is one column; theirs' id becomes an alias of ours'."""
@@ -415,9 +478,14 @@ class TableMerge:
         if ids:
             self.theirs_changed = True
             self.theirs = with_ids(self.theirs, ids)
-            self.bases = [with_ids(base, ids) for base in self.bases]  # dead rows of a base may hold them
+            # Dead rows of a base may hold them, and versions that ours picked without their column.
+            self.ours = with_ids(self.ours, ids)
+            self.bases = [with_ids(base, ids) for base in self.bases]
 
     def merge_column(self, known: list[Column], ours: Column, theirs: Column) -> Column:
+        if self.how.backwards and not known and ours.id == theirs.id:
+            return ours  # it never lost what a REVERT would bring back
+
         def three_way(attribute: str) -> Any:
             was = [getattr(column, attribute) for column in known]
             our, their = getattr(ours, attribute), getattr(theirs, attribute)
@@ -426,12 +494,14 @@ class TableMerge:
 
         type_ = three_way("type")
         if type_ != ours.type and type_ not in WIDER[ours.type]:
-            self.conflict("A6.1")  # ours' type is wider than the one that theirs chose, or neither holds the other
+            # Ours' type is wider than the one that theirs chose, or neither holds the other.
+            self.conflict("A6.1", ours.label.lower())
         if any(ours.id == our for _, our in self.aliases):  # unified: ours' id and default stay
             return replace(ours, type=type_, nullable=ours.nullable and theirs.nullable)
-        nullable = three_way("nullable")
         if not known and ours.label.lower() == theirs.label.lower():  # unified before, by a pick: likewise
-            return replace(ours, type=type_, nullable=nullable)
+            self.theirs_changed |= ours.nullable and not theirs.nullable
+            return replace(ours, type=type_, nullable=ours.nullable and theirs.nullable)
+        nullable = three_way("nullable")
         label, default, initial = three_way("label"), three_way("default"), three_way("initial")
         return replace(ours, label=label, type=type_, nullable=nullable, default=default, initial=initial)
 
@@ -446,6 +516,7 @@ class TableMerge:
         sides = [*bases, self.ours.flushes, self.theirs.flushes]
         scopes = self.overwrote(self.ours), self.newly_overwrote()
         number = next(self.how.numbers)
+        labels = {column.id: column.label for column in table.columns}
         flushes: list[keyed.Flush] = []
         for partition in sorted({flush.partition for side in sides for flush in side}, key=repr):
             inside = [tuple(f for f in side if f.partition == partition) for side in sides]
@@ -460,8 +531,13 @@ class TableMerge:
             )
             self.theirs_changed |= found.changed
             flushes += found.flushes
-            if found.conflict:
-                self.conflicts.add("key")
+            for clash in found.clashes:
+                key = dict(zip(table.key, clash.key, strict=True))
+                base, ours, theirs = (told(labels, row and key | row) for row in (clash.bases[0], *clash.heads))
+                rule = f"{did(base, theirs)}/{did(base, ours)}"
+                if len(clash.bases) > 1:
+                    base, rule = SEVERAL, "key"
+                self.conflicts.append(Found(("", 0), "", rule, told(labels, key), base, ours, theirs))
         table.flushes = tuple(flushes)
         self.check_types(table, [flush.types for flush in flushes])
         table.gone = self.gone(table.flushes)
@@ -552,9 +628,25 @@ class TableMerge:
             if lacking and self.how.resolve:
                 self.resolve_lack(table, column, lacking)
             elif lacking:
-                self.conflict("A6.3")
+                self.find_lack(column, lacking)
 
         self.check_types(table, [row.types for row in table.alive])
+
+    def find_lack(self, column: Column, lacking: list[Row]) -> None:
+        """Once for ours' rows, once for theirs', and once for those that the merge makes."""
+
+        def whose_version(row: Row) -> str:
+            for whose, side in (("ours", self.ours), ("theirs", self.theirs)):
+                there = living(side.rows.get(row.origin))
+                if there and there.version == row.version:
+                    return whose
+            return "both"
+
+        whose = list(map(whose_version, lacking))
+        for side in sorted(set(whose)):
+            count = whose.count(side)
+            sides = {"ours": count} if side == "ours" else {"theirs": count}
+            self.conflict("A6.3", column.label.lower(), **sides)
 
     def check_types(self, table: Table, written: list[dict[int, str]]) -> None:
         """A RESTORE or REVERT undid a widening, or a cherry-pick left it out, and rows are there of the wider type."""
@@ -564,7 +656,9 @@ class TableMerge:
             ):
                 if self.how.resolve:
                     raise Undecided("rows wider than their column")
-                self.conflict("A6.1")
+                told = any(one.rule == "A6.1" and one.of == column.label.lower() for one in self.conflicts)
+                if not told:
+                    self.conflict("A6.1", column.label.lower())
 
     def resolve_lack(self, table: Table, column: Column, lacking: list[Row]) -> None:
         """OURS keeps what ours demands against theirs' versions; any other demand gives way."""
@@ -636,34 +730,75 @@ class TableMerge:
             self.find_row_conflicts(changes, columns)
 
     def find_file_conflicts(self, changes: "list[Change]") -> None:
-        """detect = 'file': the matrix."""
-        theirs = {change.theirs_class for change in changes if change.base_files}  # of rows that the base had
-        ours = {change.ours_class for change in changes}
+        """detect = 'file': the matrix. Sides are told as numbers of rows."""
+        theirs = [change.theirs_class for change in changes if change.base_files]  # of rows that the base had
+        inserted = sum(change.ours_class == "insert" for change in changes)
         for cell in ("delete", "update"):
-            if cell in theirs and "insert" in ours:
-                self.conflict(f"{cell}/insert", data=True)
+            if cell in theirs and inserted:
+                self.conflict(f"{cell}/insert", ours=inserted, theirs=theirs.count(cell), data=True)
 
-        def files(who: str, what: str) -> set[tuple[int, Any]]:
+        def files(who: str, what: str) -> Counter:
             """The files in which the base versions stand of the rows that this side changed so."""
-            return {file for c in changes if getattr(c, who) == what and not c.discarded for file in c.base_files}
+            found = [c for c in changes if getattr(c, who) == what and not c.discarded]
+            return Counter(file for change in found for file in change.base_files)
 
-        if files("theirs_class", "update") & files("ours_class", "delete"):
-            self.conflict("A1", data=True)
-        if files("theirs_class", "update") & files("ours_class", "update"):
-            self.conflict("A3", data=True)
+        updated = files("theirs_class", "update")
+        for rule, cell in (("A1", "delete"), ("A3", "update")):
+            here = files("ours_class", cell)
+            for file in updated.keys() & here.keys():
+                self.conflict(rule, ours=here[file], theirs=updated[file], data=True)
 
     def find_row_conflicts(self, changes: "list[Change]", columns: list[Column]) -> None:
         """detect = 'row' | 'cell': LAW.md, "Beyond"."""
+        labels = {column.id: column.label for column in columns}
         if self.how.predicates:
-            inserted = [
-                change.ours for change in changes if change.ours_class == "insert" and not self.taken_away(change)
-            ]
-            for write in self.statements(changes):
-                if any(write.matches(row) for row in inserted):
-                    self.conflict(f"{write.kind}/insert", data=True)
+            self.find_statements_that_meet_inserts(changes, columns)
         for change in changes:
             if change.clashes(columns):
-                self.conflict(f"{change.theirs_class}/{change.ours_class}", data=True)
+                base, ours, theirs = (
+                    told(labels, row and {column.id: row.read(column) for column in columns})
+                    for row in (change.base, change.ours, change.theirs)
+                )
+                deleted = "delete/update" if change.theirs is None else "update/delete"
+                rule = "update/update" if change.ours and change.theirs else deleted
+                of = None
+                if rule == "update/update" and self.detect == "cell":
+                    mine, other = change.changed_columns(columns)
+                    of = frozenset(labels[id] for id in mine.keys() & other.keys() if mine[id] != other[id])
+                self.conflict(
+                    rule, of, base=base if len(self.bases) == 1 else SEVERAL, ours=ours, theirs=theirs, data=True
+                )
+
+    def find_statements_that_meet_inserts(self, changes: "list[Change]", columns: list[Column]) -> None:
+        """Once for each row, with what all of the statements would make of it; once for each statement that a row
+        meets where one of them is a MERGE INTO, which cannot be run on it."""
+        labels = {column.id: column.label for column in columns}
+        inserted = [change.ours for change in changes if change.ours_class == "insert" and not self.taken_away(change)]
+        statements = self.statements(changes)
+        met = {row.origin: [write for write in statements if write.matches(row)] for row in inserted}
+        met = {origin: writes for origin, writes in met.items() if writes}
+        left = {row.origin: self.after(row, statements, columns) for row in inserted if row.origin in met}
+        for row in inserted:
+            writes = met.get(row.origin, [])
+            ours = told(labels, {column.id: row.read(column) for column in columns})
+            if UNKNOWN in left.values():
+                for kind in {(write.kind, write.where): write.kind for write in writes}.values():
+                    self.conflict(f"{kind}/insert", ours=ours, data=True)
+            elif writes:
+                made = left[row.origin]
+                theirs = made and told(labels, {column.id: made.read(column) for column in columns})
+                self.conflict(f"{'update' if made else 'delete'}/insert", ours=ours, theirs=theirs, data=True)
+
+    def after(self, row: Row, statements: list[Write], columns: list[Column]) -> Row | None:
+        """What statements of theirs would make of a row of ours; UNKNOWN, where one of them cannot be run on it."""
+        for write in statements:
+            if write.matches(row):
+                if write.sets is None:
+                    return UNKNOWN
+                if write.kind == "delete":
+                    return None
+                row = self.ran_on(row, write, columns)
+        return row
 
     def statements(self, changes: "list[Change]") -> list[Write]:
         """Theirs' deletes and updates that changed a row of the base that stays changed; in their order. One that a
@@ -727,20 +862,17 @@ class TableMerge:
                     if write.kind == "delete":
                         table.rows[row.origin] = row.killed(write)
                     else:
-                        values = {column.id: row.read(column) for column in table.columns}
-                        values |= {part.column.id: part.of(row) for part in write.sets}
-                        partition = values.get(table.partitioned_by)
-                        types = {column.id: column.type for column in table.columns}
-                        table.rows[row.origin] = replace(
-                            row,
-                            write=write,
-                            values=values,
-                            partition=partition,
-                            before=row,
-                            types=types,
-                            left=(),
-                            run=next(self.how.numbers),
-                        )
+                        table.rows[row.origin] = self.ran_on(row, write, table.columns)
+
+    def ran_on(self, row: Row, write: Write, columns: list[Column]) -> Row:
+        values = {column.id: row.read(column) for column in columns}
+        values |= {part.column.id: part.of(row) for part in write.sets}
+        partition = values.get(self.ours.partitioned_by)
+        types = {column.id: column.type for column in columns}
+        number = next(self.how.numbers)
+        return replace(
+            row, write=write, values=values, partition=partition, before=row, types=types, left=(), run=number
+        )
 
     def apply_overwrites(self, table: Table) -> None:
         """Theirs overwrote: ours' rows now in that scope die, new inserts too, whatever else theirs did to them."""
@@ -813,6 +945,18 @@ def last_shared(ours: Row | None, theirs: Row | None) -> Row | None:
     mine = next((row for row in ours.versions if row.version in theirs.had), None)
     other = next((row for row in theirs.versions if row.version in ours.had), None)
     return mine if mine is ours else other
+
+
+def told(labels: dict[int, str], values: dict[int, Any] | None) -> Any:
+    """A row as people see it; GONE, where there is none."""
+    if values is None:
+        return GONE
+    shown = [(labels[id], value) for id, value in values.items() if id in labels]
+    return tuple(sorted(shown, key=lambda cell: cell[0]))
+
+
+def did(before: Any, after: Any) -> str:
+    return "delete" if after == GONE else "insert" if before == GONE else "update"
 
 
 def living(row: Row | None) -> Row | None:

@@ -57,7 +57,7 @@ class Model:
     def __init__(self) -> None:
         self.branches = {"main": Branch([Commit(State())])}
         self.numbers = itertools.count(1)  # identities: databases, tables, columns, statements
-        self.conflicts: set[tuple[str, str]] = set()  # of the last merge: (object, rule)
+        self.conflicts: list[law.Found] = []  # of the last merge
         self.idle = State()
 
     def state(self, branch: str, version: int | None = None) -> State:
@@ -73,7 +73,7 @@ class Model:
         return [{column.label: row.read(column) for column in found.columns} for row in found.alive]
 
     def run(self, branch: str, statement: s.Statement) -> None:
-        self.conflicts = set()
+        self.conflicts = []
         if branch not in self.branches:
             raise Refusal(f"no branch {branch}")
         match statement:
@@ -162,13 +162,13 @@ class Model:
             ancient=self.rows_known(base),
             numbers=self.numbers,
         )
-        if backwards and same(merged.state, ours.state):
+        if backwards and same(merged.state, ours.state, by_value=True):
             merged.theirs_changed = False  # nothing is left to undo
         self.settle(branch, merged)
 
     def settle(self, branch: str, merged: "law.Merged", *edge: Commit) -> None:
         self.conflicts = merged.conflicts
-        self.refuse_if(bool(merged.conflicts), f"conflicts: {sorted(merged.conflicts)}")
+        self.refuse_if(bool(merged.conflicts), f"conflicts: {merged.conflicts}")
         if merged.theirs_changed:  # else it is up to date: no commit, no edge
             self.commit(branch, merged.state, *edge, aliases=frozenset(merged.aliases))
 

@@ -3,14 +3,14 @@
 The model knows nothing of it. A field `z`, of which it is never told, keeps the struct from being empty.
 """
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from . import statements as s
-from .pair import TYPES, Pair, counted
+from .pair import TYPES, Pair
 
 OUTSIDE = ("k", "p")
 
@@ -84,7 +84,7 @@ class NestedPair(Pair):
         flat += [part for part in schema.field("s").type if part.name != "z"]
         return {part.name: (TYPES.get(str(part.type), str(part.type)), part.nullable) for part in flat}
 
-    def shown_rows(self, rows: pa.Table) -> Counter:
-        flat = [{**{k: v for k, v in row.items() if k != "s"}, **row["s"]} for row in rows.to_pylist()]
-        assert all(row.pop("z") == 0 for row in flat)
-        return counted(flat)
+    def shown_row(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        flat = {**{label: value for label, value in row.items() if label != "s"}, **row["s"]}
+        assert flat.pop("z") == 0
+        return flat

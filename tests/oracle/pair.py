@@ -4,7 +4,7 @@ import atexit
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ from anabranch.model.conflict import ConflictRecord
 from . import statements as s
 from .model import Commit, Model, Refusal
 from .state import same
+from .told import Known, differences
 
 TYPES = {"int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
 Step = tuple[str, s.Statement]  # the branch that it runs on, and what it does
@@ -78,22 +79,34 @@ class Pair:
         self.script.append((branch, statement))
         before = self.model.branches[branch].head if branch in self.model.branches else None
         told = self.told(branch, statement)
+        planned = self.planned(branch, statement)
         expected = refused_by_model(self.model, branch, statement)
         found = refused_by_lake(self.lake, branch, statement, told)
         self.conflicts = found.conflicts if isinstance(found, Conflict) else ()
         if (expected is None) != (found is None):
             self.fail("accepted or refused", expected or "accepted", found or "accepted")
         if isinstance(found, Conflict):
-            self.check_conflicts(branch, statement, found)
+            self.check_conflicts(branch, statement, found, planned)
         elif found is not None and self.model.conflicts:
             self.fail("conflict or other refusal", expected, found)
         if found is not None and not isinstance(found, AnabranchError):
             self.fail("an error of the library", expected, repr(found))
+        if found is None and isinstance(statement, s.Merge | s.CherryPick | s.Revert):
+            idle = self.model.branches[branch].head is before
+            said = planned and (planned.up_to_date, list(planned.conflicts))
+            self.check("up to date, as a dry run says", (idle, []), said)
         if branch in self.model.branches:
             self.follow(branch, statement, before)
             if compare:
                 self.compare(branch)
         return found is None
+
+    def planned(self, branch: str, statement: s.Statement) -> Any:
+        """What a dry run says, where it says anything."""
+        try:
+            return merging(self.lake.on(branch), statement, dry_run=True)
+        except AnabranchError:
+            return None
 
     def follow(self, branch: str, statement: s.Statement, before: Commit | None) -> None:
         """A statement that changes nothing may make a version or not. (Of merges the law says it: not.)"""
@@ -107,31 +120,16 @@ class Pair:
         if ahead == -1 and versions[-2] is before:
             versions.pop()
 
-    def check_conflicts(self, branch: str, statement: s.Statement, found: Conflict) -> None:
-        """The same objects, under whichever name either side knows them; a table may stand for its database."""
-        expected = {object.lower() for object, _ in self.model.conflicts}
-        seen = {record.object.lower() for record in found.conflicts}
+    def check_conflicts(self, branch: str, statement: s.Statement, found: Conflict, planned: Any) -> None:
+        """The same objects, rules and values (`told.py`), and a dry run has told them, too."""
         theirs = statement.theirs if isinstance(statement, s.Merge) else statement.ref
-        states = [self.model.state(branch), *(commit.state for commit in self.model.commit_of(theirs).ancestors)]
-        databases: dict[int, set[str]] = {}
-        known: dict[str, set[str]] = {}  # name -> the objects that have had it
-        for state in states:
-            for id, database in state.databases.items():
-                databases.setdefault(id, set()).add(database.name.lower())
-                known.setdefault(database.name.lower(), set()).add(f"database {id}")
-        for state in states:
-            for id, table in state.tables.items():
-                for database in databases.get(table.database, {"?"}):
-                    known.setdefault(f"{database}.{table.name.lower()}", set()).add(f"table {id}")
-
-        def ids(names: set[str]) -> set[str]:
-            return {id for name in names for id in known.get(name, {name})}
-
-        missing = {name for name in expected if not ids({name}) & ids(seen | {part.split(".")[0] for part in seen})}
-        parents = {name.split(".")[0] for name in expected}
-        extra = {name for name in seen if not ids({name}) & ids(expected | parents)}
-        if missing or extra or not seen:
-            self.fail("objects in conflict", sorted(self.model.conflicts), [str(record) for record in found.conflicts])
+        heads = (self.model.branches[branch].head, self.model.commit_of(theirs))
+        known = Known(commit.state for head in heads for commit in head.ancestors)
+        replayed = not isinstance(statement, s.Merge)
+        wrong = differences(self.model.conflicts, found.conflicts, known, self.shown_row, replayed=replayed)
+        if wrong or not found.conflicts:
+            self.fail("conflicts", "\n    ".join(map(str, self.model.conflicts)), "\n    ".join(wrong))
+        self.check("conflicts of a dry run", list(found.conflicts), planned and list(planned.conflicts))
 
     def told(self, branch: str, statement: s.Statement) -> str:
         """What the lake is told, before either has done it."""
@@ -140,8 +138,11 @@ class Pair:
     def shown_schema(self, schema: pa.Schema) -> dict[str, Any]:
         return {part.name: (TYPES.get(str(part.type), str(part.type)), part.nullable) for part in schema}
 
+    def shown_row(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        return row
+
     def shown_rows(self, rows: pa.Table) -> Counter:
-        return counted(rows.to_pylist())
+        return counted(list(map(self.shown_row, rows.to_pylist())))
 
     # --- comparing ---------------------------------------------------------------------------------------------------
 
@@ -198,17 +199,24 @@ def refused_by_model(model: Model, branch: str, statement: s.Statement) -> Excep
 
 def refused_by_lake(lake: anabranch.Lake, branch: str, statement: s.Statement, told: str) -> Exception | None:
     try:
-        match statement:
-            case s.Merge(theirs, resolve, detect):
-                lake.on(branch).merge(theirs, resolve=resolve, detect=detect)
-            case s.CherryPick(ref, resolve):
-                lake.on(branch).cherry_pick(ref, resolve=resolve)
-            case s.Revert(ref, resolve):
-                lake.on(branch).revert(ref, resolve=resolve)
-            case _:
-                lake.on(branch).sql(told)
+        if isinstance(statement, s.Merge | s.CherryPick | s.Revert):
+            merging(lake.on(branch), statement)
+        else:
+            lake.on(branch).sql(told)
     except Exception as error:
         return error
+    return None
+
+
+def merging(lake: anabranch.Lake, statement: s.Statement, *, dry_run: bool = False) -> Any:
+    """The report; None of anything that is no merge."""
+    match statement:
+        case s.Merge(theirs, resolve, detect):
+            return lake.merge(theirs, resolve=resolve, detect=detect, dry_run=dry_run)
+        case s.CherryPick(ref, resolve):
+            return lake.cherry_pick(ref, resolve=resolve, dry_run=dry_run)
+        case s.Revert(ref, resolve):
+            return lake.revert(ref, resolve=resolve, dry_run=dry_run)
     return None
 
 

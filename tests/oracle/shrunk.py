@@ -1,6 +1,158 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "REVERT of a DROP COLUMN that never came here changes no default": (
+        "CREATE TABLE d.t (k INT, b INT); INSERT INTO d.t (k, b) VALUES (1, 5); CREATE BRANCH dev FROM main; CREATE "
+        "BRANCH exp FROM dev; USE BRANCH dev; ALTER TABLE d.t ALTER COLUMN b SET DEFAULT 3; ALTER TABLE d.t DROP COLUMN"
+        " b; USE BRANCH exp; REVERT dev@5"
+    ),
+    "a REVERT that only exchanges a version for one that shows the same": (
+        "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (3, 0), (1, 1); CREATE BRANCH exp FROM main; "
+        "USE BRANCH exp; UPDATE d.t SET a = a + 0 WHERE k >= 3; REVERT main@3 RESOLVE USING OURS; USE BRANCH main; "
+        "REVERT exp@5 RESOLVE USING OURS"
+    ),
+    "updates that ours has overwritten stay away, though their parts lack columns of ours": (
+        "CREATE TABLE d.t (k INT, p INT, a INT, b INT); INSERT INTO d.t (k, p, a, b) VALUES (1, 0, 0, 5), (2, 0, 0, 6),"
+        " (3, 1, NULL, 7); CREATE BRANCH exp FROM main; INSERT OVERWRITE d.t (k, p, b) VALUES (2, 0, 3); USE BRANCH "
+        "exp; ALTER TABLE d.t DROP COLUMN a; ALTER TABLE d.t DROP COLUMN b; UPDATE d.t SET p = 2 WHERE k >= 1; USE "
+        "BRANCH main; CHERRY PICK exp@6"
+    ),
+    "REVERT of a change of a column that is not here, of a row that is gone": (
+        "CREATE TABLE d.t (k INT, p INT, a INT, b INT); INSERT INTO d.t (k, p, a, b) VALUES (1, 0, 0, 5), (2, 0, 0, 6);"
+        " CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; ALTER TABLE d.t DROP COLUMN b; USE BRANCH dev; "
+        "DELETE FROM d.t WHERE k = 1; USE BRANCH exp; ALTER TABLE d.t ALTER COLUMN b TYPE DOUBLE; USE BRANCH main; "
+        "ALTER TABLE d.t ADD COLUMN x BIGINT; USE BRANCH exp; MERGE BRANCH main RESOLVE USING OURS; UPDATE d.t SET x = "
+        "k + 3; USE BRANCH dev; REVERT exp@6 RESOLVE USING THEIRS"
+    ),
+    "a row that each side got back in its own version is no insert of ours, either": (
+        "CREATE TABLE d.t (id INT, a INT, b INT); INSERT INTO d.t (id, a) VALUES (1, 0), (2, 0); CREATE BRANCH a FROM "
+        "main; CREATE BRANCH x FROM main; INSERT INTO d.t (id, a) VALUES (5, 3); USE BRANCH x; INSERT INTO d.t (id, a) "
+        "VALUES (4, 2); USE BRANCH main; DELETE FROM d.t WHERE id > 4; USE BRANCH x; INSERT INTO d.t (id, a) VALUES (4,"
+        " 0); USE BRANCH main; MERGE BRANCH x WITH (detect = 'file'); USE BRANCH x; RESTORE TABLE d.t TO VERSION 4; USE"
+        " BRANCH a; CHERRY PICK main@6; USE BRANCH x; INSERT INTO d.t (id, a) VALUES (2, 3); USE BRANCH main; UPDATE "
+        "d.t SET a = 1 WHERE id > 1; USE BRANCH x; MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'cell'); USE "
+        "BRANCH a; UPDATE d.t SET b = 1 WHERE id < 7; USE BRANCH x; MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = "
+        "'row')"
+    ),
+    "an UPDATE of a column that is one with ours', as only the history knows": (
+        "CREATE TABLE d.t (k INT, a INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH "
+        "dev; ALTER TABLE d.t ADD COLUMN c INT DEFAULT 2; USE BRANCH exp; ALTER TABLE d.t ADD COLUMN c INT "
+        "DEFAULT 3; INSERT INTO d.t (k, c) VALUES (1, 1); USE BRANCH dev; MERGE BRANCH exp; RESTORE TABLE d.t TO "
+        "VERSION 3; USE BRANCH main; MERGE BRANCH dev; USE BRANCH exp; UPDATE d.t SET c = 0 WHERE k = 1; USE "
+        "BRANCH main; CHERRY PICK exp@5; MERGE BRANCH exp WITH (detect = 'row'); MERGE BRANCH exp WITH (detect = "
+        "'cell')"
+    ),
+    "the same, after a REVERT of the merge that made the two one": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH dev FROM main; ALTER TABLE d.t "
+        "ADD COLUMN c INT; ALTER TABLE d.t ADD COLUMN x INT; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN c INT; "
+        "ALTER TABLE d.t ADD COLUMN y INT; USE BRANCH main; MERGE BRANCH dev; REVERT main@6; USE BRANCH dev; "
+        "UPDATE d.t SET c = 1; USE BRANCH main; MERGE BRANCH dev"
+    ),
+    "CHERRY PICK of a REVERT that brings a table back deletes nothing that was deleted before": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (2), (3); CREATE BRANCH exp FROM main; USE BRANCH "
+        "exp; DELETE FROM d.t WHERE k = 2; DROP TABLE d.t; REVERT exp@5; USE BRANCH main; CHERRY PICK exp@6"
+    ),
+    "REVERT of a merge of another branch, which had dropped a column: ours' key goes back whole": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, PRIMARY KEY (k)) TBLPROPERTIES ('merge-engine' = "
+        "'deduplicate'); INSERT INTO d.t (k, a, b) VALUES (0, 0, 0); CREATE BRANCH dev FROM main; CREATE BRANCH exp "
+        "FROM main; USE BRANCH dev; ALTER TABLE d.t DROP COLUMN a; USE BRANCH exp; INSERT INTO d.t (k, a) VALUES (0, "
+        "NULL); USE BRANCH dev; MERGE BRANCH exp@4; USE BRANCH exp; REVERT dev@5"
+    ),
+    "a change of a column whose other name only the history knows": (
+        "CREATE TABLE d.t (k INT, a INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM dev; USE BRANCH dev; "
+        "ALTER TABLE d.t ADD COLUMN c INT DEFAULT 2; USE BRANCH exp; ALTER TABLE d.t ADD COLUMN c INT DEFAULT 3; "
+        "INSERT INTO d.t (k, c) VALUES (1, 1); USE BRANCH dev; MERGE BRANCH exp; RESTORE TABLE d.t TO VERSION 3; USE "
+        "BRANCH main; MERGE BRANCH dev; USE BRANCH exp; UPDATE d.t SET c = 0 WHERE k = 1; USE BRANCH main; CHERRY PICK "
+        "exp@5; MERGE BRANCH exp WITH (detect = 'row')"
+    ),
+    "a pick of what brought a table back deletes no row that had been deleted before": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (2); CREATE BRANCH exp FROM main; USE BRANCH exp; DELETE "
+        "FROM d.t; DROP TABLE d.t; REVERT exp@5; USE BRANCH main; CHERRY PICK exp@6"
+    ),
+    "the same, by RESTORE": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (2); CREATE BRANCH exp FROM main; USE BRANCH exp; DELETE "
+        "FROM d.t; DROP TABLE d.t; RESTORE TABLE d.t TO VERSION 4; USE BRANCH main; CHERRY PICK exp@6"
+    ),
+    "columns that a branch made one, and took back, stay one where that branch is merged": (
+        "CREATE TABLE d.t (k INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; USE BRANCH dev; ALTER "
+        "TABLE d.t ADD COLUMN c INT; USE BRANCH exp; ALTER TABLE d.t ADD COLUMN c INT; USE BRANCH dev; MERGE BRANCH "
+        "exp; RESTORE TABLE d.t TO VERSION 3; USE BRANCH main; MERGE BRANCH dev; USE BRANCH exp; INSERT INTO d.t (k, "
+        "c) VALUES (1, 1); USE BRANCH main; MERGE BRANCH exp"
+    ),
+    "the same, by REVERT, and the third branch has rows of its own": (
+        "CREATE TABLE d.t (k INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; USE BRANCH dev; ALTER "
+        "TABLE d.t ADD COLUMN c INT DEFAULT 2; USE BRANCH exp; ALTER TABLE d.t ADD COLUMN c INT; INSERT INTO d.t (k, c)"
+        " VALUES (3, 3); USE BRANCH dev; MERGE BRANCH exp; REVERT dev@4; USE BRANCH main; MERGE BRANCH dev; INSERT "
+        "INTO d.t (k, c) VALUES (2, 2); USE BRANCH exp; INSERT INTO d.t (k, c) VALUES (1, 1); USE BRANCH main; MERGE "
+        "BRANCH exp; MERGE BRANCH dev"
+    ),
+    "a property that both unset hides no other conflict of its table": (
+        "CREATE TABLE d.t (k INT, a SMALLINT); ALTER TABLE d.t SET TBLPROPERTIES ('x' = '0'); INSERT INTO d.t (k, a) "
+        "VALUES (1, 1); CREATE BRANCH dev FROM main; ALTER TABLE d.t UNSET TBLPROPERTIES ('x'); UPDATE d.t SET k = 2; "
+        "ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT; USE BRANCH dev; ALTER TABLE d.t UNSET TBLPROPERTIES ('x'); UPDATE "
+        "d.t SET k = 3; ALTER TABLE d.t ALTER COLUMN a TYPE INT; USE BRANCH main; MERGE BRANCH dev; MERGE BRANCH dev "
+        "WITH (detect = 'row')"
+    ),
+    "nor does one of a database": (
+        "ALTER DATABASE d SET DBPROPERTIES ('x' = '0'); CREATE BRANCH dev FROM main; ALTER DATABASE d UNSET "
+        "DBPROPERTIES ('x'); CREATE DATABASE e; USE BRANCH dev; ALTER DATABASE d UNSET DBPROPERTIES ('x'); ALTER "
+        "DATABASE d RENAME TO e; USE BRANCH main; MERGE BRANCH dev"
+    ),
+    "a CASCADE that comes by a merge is one for the next merge": (
+        "CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; DROP DATABASE d CASCADE; USE BRANCH exp; MERGE "
+        "BRANCH main; USE BRANCH dev; CREATE TABLE d.t (k INT); MERGE BRANCH exp"
+    ),
+    "and so is one that comes by a pick": (
+        "CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; DROP DATABASE d CASCADE; USE BRANCH exp; CHERRY "
+        "PICK main@2; USE BRANCH dev; CREATE TABLE d.t (k INT); MERGE BRANCH exp"
+    ),
+    "a drop that comes by a merge, and is no CASCADE, takes no table along": (
+        "CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; DROP DATABASE d; USE BRANCH exp; MERGE BRANCH main; "
+        "USE BRANCH dev; CREATE TABLE d.t (k INT); MERGE BRANCH exp"
+    ),
+    "RESTORE DATABASE keeps a table that was moved in, and drops one that was made since": (
+        "CREATE TABLE d.t (k INT); CREATE DATABASE e; ALTER TABLE d.t RENAME TO e.t; CREATE TABLE e.u (k INT); RESTORE "
+        "DATABASE e TO VERSION 3"
+    ),
+    "RESTORE DATABASE is refused where a table that was moved in has the name": (
+        "CREATE TABLE d.t (k INT); CREATE DATABASE e; CREATE TABLE e.t (k INT); DROP TABLE e.t; ALTER TABLE d.t RENAME "
+        "TO e.t; RESTORE DATABASE e TO VERSION 4"
+    ),
+    "a property that both set alike is no news, whatever else ours set": (
+        "CREATE TABLE d.t (k INT); CREATE BRANCH dev FROM main; ALTER TABLE d.t SET TBLPROPERTIES ('y' = '1'); ALTER "
+        "TABLE d.t SET TBLPROPERTIES ('x' = '1'); ALTER DATABASE d SET DBPROPERTIES ('y' = '1'); ALTER DATABASE d SET "
+        "DBPROPERTIES ('x' = '1'); USE BRANCH dev; ALTER TABLE d.t SET TBLPROPERTIES ('y' = '1'); ALTER DATABASE d SET "
+        "DBPROPERTIES ('y' = '1'); USE BRANCH main; CHERRY PICK dev@3; CHERRY PICK dev@4; MERGE BRANCH dev"
+    ),
+    "REVERT of a SET that ours has unset since is up to date": (
+        "CREATE TABLE d.t (k INT); ALTER TABLE d.t SET TBLPROPERTIES ('x' = '1'); ALTER DATABASE d SET DBPROPERTIES "
+        "('x' = '1'); ALTER TABLE d.t UNSET TBLPROPERTIES ('x'); ALTER DATABASE d UNSET DBPROPERTIES ('x'); ALTER "
+        "TABLE d.t SET TBLPROPERTIES ('y' = '1'); REVERT main@3; REVERT main@4"
+    ),
+    "CHERRY PICK of nothing but a column's other name, where the column is not": (
+        "CREATE TABLE d.t (k INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; ALTER TABLE d.t ADD "
+        "COLUMN c INT; USE BRANCH exp; ALTER TABLE d.t ADD COLUMN c INT; USE BRANCH main; CHERRY PICK exp@3; RESTORE "
+        "TABLE d.t TO VERSION 3; USE BRANCH dev; CHERRY PICK main@5"
+    ),
+    "CHERRY PICK of a move to a database that ours does not have names it": (
+        "CREATE TABLE d.t (k INT); CREATE BRANCH dev FROM main; CREATE DATABASE e; ALTER TABLE d.t RENAME TO e.t; USE "
+        "BRANCH dev; CHERRY PICK main@4"
+    ),
+    "a table that one side renamed and the other moved has the new name in the other database": (
+        "CREATE TABLE d.t (k INT); CREATE DATABASE e; CREATE BRANCH dev FROM main; USE BRANCH dev; ALTER TABLE d.t "
+        "RENAME TO e.t; USE BRANCH main; ALTER TABLE d.t RENAME TO d.u; MERGE BRANCH dev"
+    ),
+    "NOT NULL of two columns that are one is ours' or theirs', also where an earlier merge made them one": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH dev FROM main; ALTER TABLE d.t ADD "
+        "COLUMN c INT NOT NULL DEFAULT 3; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN c INT DEFAULT 3; USE BRANCH main; "
+        "MERGE BRANCH dev; CHERRY PICK dev@4"
+    ),
+    "what ours picked without its column is there once the two columns are one": (
+        "CREATE TABLE d.t (k INT); INSERT INTO d.t (k) VALUES (1); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM "
+        "main; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN c INT DEFAULT 2; USE BRANCH main; ALTER TABLE d.t ADD COLUMN "
+        "c INT; UPDATE d.t SET c = 0; USE BRANCH dev; CHERRY PICK main@5; USE BRANCH exp; MERGE BRANCH dev; MERGE "
+        "BRANCH main"
+    ),
     "a row that both sides have back, each in its own version, is no insert of ours": (
         "CREATE TABLE d.t (k INT, a INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); CREATE BRANCH dev FROM main; "
         "CREATE BRANCH exp FROM main; UPDATE d.t SET a = 4 WHERE k = 2; USE BRANCH exp; DELETE FROM d.t WHERE k = 2; "

@@ -253,17 +253,19 @@ class State:
         return f"{parent.name if parent else '?'}.{table.name}"
 
 
-def same(one: Any, other: Any) -> bool:
-    """Are these two states (or tables) alike in all that a user can see?"""
-    return picture(one) == picture(other)
+def same(one: Any, other: Any, *, by_value: bool = False) -> bool:
+    """Are these two states (or tables) alike in all that a user can see? `by_value`: whatever versions show it."""
+    return picture(one, by_value=by_value) == picture(other, by_value=by_value)
 
 
-def picture(thing: State | Table | Database) -> Any:
+def picture(thing: State | Table | Database, *, by_value: bool = False) -> Any:
     if isinstance(thing, Table):
-        rows = [f.id for f in thing.flushes] if thing.key else {row.origin: row.version for row in thing.alive}
+        rows: Any = [f.id for f in thing.flushes] if thing.key else {row.origin: row.version for row in thing.alive}
+        if by_value and not thing.key:
+            rows = {row.origin: [row.read(column) for column in thing.columns] for row in thing.alive}
         columns = {column.id: column for column in thing.columns}  # statements here never move one
         return thing.database, thing.name, columns, thing.properties, thing.partitions, rows
     if isinstance(thing, Database):
         return thing.name, thing.properties
     databases = {id: picture(database) for id, database in thing.databases.items()}
-    return databases, {id: picture(table) for id, table in thing.tables.items()}
+    return databases, {id: picture(table, by_value=by_value) for id, table in thing.tables.items()}

@@ -8,7 +8,7 @@ import os
 
 from hypothesis import HealthCheck, given, settings
 
-from .histories import histories, histories_of_rows
+from .histories import histories, histories_of_rows, histories_of_stories
 from .law import Undecided
 from .pair import Pair, Step
 
@@ -32,6 +32,12 @@ def test_model_and_lake_agree(history: list[Step]) -> None:
 @settings(FUZZ, max_examples=max(EXAMPLES // 3, 1))
 @given(histories_of_rows)
 def test_model_and_lake_agree_on_rows(history: list[Step]) -> None:
+    live_through(history)
+
+
+@settings(FUZZ)
+@given(histories_of_stories)
+def test_model_and_lake_agree_on_stories(history: list[Step]) -> None:
     live_through(history)
 
 

@@ -31,7 +31,7 @@ def test_case(case: Case) -> None:
         untouched = model.branches[branch].head
         with pytest.raises(Refusal):
             model.run(branch, last)
-        assert {rule for _, rule in model.conflicts} == set(case.conflict.split())
+        assert {found.rule for found in model.conflicts} == set(case.conflict.split())
         assert model.branches[branch].head is untouched
         return
     model.run(branch, last)
