@@ -78,23 +78,12 @@ def differences(
     """What only one of them tells. `row_of`: a row of the lake as the model shows it. `replayed`: of a CHERRY PICK or
     REVERT."""
     crossed = {id for record in found if record.rule == "criss-cross" for id in known.named(record.object)}
-    # A gap of the lake: of a column whose types conflict it does not tell which rows break a NOT NULL.
-    typed = {(one.id, one.of) for one in expected if one.rule == "A6.1"}
-    # Under two columns of one name rows cannot be told by their labels, and fields of two types are not shown.
-    twice = {one.id for one in expected if one.rule in ("name", "A6.1") and one.of is not None}
 
     def is_compared(one: Found) -> bool:
-        if one.rule == "A6.3":
-            return (one.id, one.of) not in typed
-        return one.id not in (crossed if one.rule in CRISS_CROSS else twice if one.rule in ROWS else ())
+        return one.rule not in CRISS_CROSS or one.id not in crossed
 
     def is_left_out(record: ConflictRecord) -> bool:
-        ids = known.named(record.object)
-        if record.rule in CALLED["A6.3"]:
-            return any((id, label(record.column)) in typed for id in ids)
-        return record.kind in ("row", "key", "rows") and bool(
-            ids & (twice | crossed if record.kind == "rows" else twice)
-        )
+        return record.kind == "rows" and bool(known.named(record.object) & crossed)
 
     left = [one for one in expected if is_compared(one)]
     crossing = [one for one in expected if one.id in crossed and one.rule in CRISS_CROSS]
@@ -129,11 +118,11 @@ def matches(one: Found, record: ConflictRecord, known: Known, row_of: RowOf, *, 
     if record.kind in ("row", "key"):
         sides = [shown(side, row_of) for side in (record.base, record.ours, record.theirs)]
         same = all(
-            told is None or told in (SEVERAL, side)
+            told is None or in_order(told) in (SEVERAL, side)
             for told, side in zip((one.base, one.ours, one.theirs), sides, strict=True)
         )
         if record.kind == "key":
-            return same and one.of == shown(record.row, row_of)
+            return same and in_order(one.of) == shown(record.row, row_of)
         return same and (frozenset(filter(None, columns.split(", "))) == (one.of or frozenset()))
     if one.rule == "A6.3":
         lacking = {"ours": one.ours, "theirs": one.theirs}
@@ -161,4 +150,13 @@ def label(path: str | None) -> str | None:
 
 
 def shown(side: Any, row_of: RowOf) -> Any:
-    return tuple(sorted(row_of(side).items())) if isinstance(side, Mapping) else GONE
+    """Labels and values; of two columns in conflict that have one label the lake calls theirs otherwise."""
+    if not isinstance(side, Mapping):
+        return GONE
+    return in_order((label.removesuffix(" (theirs)"), value) for label, value in row_of(side).items())
+
+
+def in_order(cells: Any) -> Any:
+    if cells is None or isinstance(cells, str):
+        return cells
+    return tuple(sorted(cells, key=lambda cell: (cell[0].lower(), cell[1] is None, cell[1] or 0)))

@@ -362,3 +362,32 @@ def test_a_row_that_both_wrote_is_not_combined_of_two_columns(lake, side, row):
     told(lake, "UPDATE d.t@dev SET k = 2, c = 2.5", "UPDATE d.t SET k = 3, c = 100")
     lake.merge("dev", detect="cell", resolve=side)
     assert rows(lake, "d.t") == [row]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told_of"),
+    [
+        ("BIGINT NOT NULL DEFAULT 7", "STRING", ("NOT NULL", "2 rows without 'c'")),
+        ("STRING", "BIGINT NOT NULL DEFAULT 7", ("3 rows without 'c'", "NOT NULL")),
+    ],
+)
+def test_rows_that_break_a_not_null_are_told_beside_the_types(lake, kind, ours, theirs, told_of):
+    """Each side's rows have its own column, and the other side's NOT NULL asks it of them."""
+    key = " PRIMARY KEY" if kind == "keyed" else ""
+    told(lake, f"CREATE TABLE d.t (k INT NOT NULL{key}, v INT)", "INSERT INTO d.t VALUES (1, 1), (2, 2)")
+    told(
+        lake, "CREATE BRANCH dev", f"ALTER TABLE d.t ADD COLUMN c {ours}", f"ALTER TABLE d.t@dev ADD COLUMN c {theirs}"
+    )
+    told(
+        lake, f"INSERT INTO d.t VALUES (10, 10, {'NULL' if ours == 'STRING' else 1})", "INSERT INTO d.t (k) VALUES (11)"
+    )
+    told(lake, f"INSERT INTO d.t@dev VALUES (20, 20, {'NULL' if theirs == 'STRING' else 1})")
+    told(lake, "INSERT INTO d.t@dev (k) VALUES (21)", "DELETE FROM d.t WHERE k = 2")
+    with pytest.raises(MergeConflict) as refused:
+        lake.merge("dev", detect="row")
+    types, required = refused.value.conflicts
+    assert (types.rule, types.column, required.rule, required.column) == ("added", "c", "A6.3", "c")
+    assert [words in str(side) for words, side in zip(told_of, (required.ours, required.theirs), strict=True)] == [
+        True
+    ] * 2

@@ -55,6 +55,24 @@ def _seen_field(now: Mapping[str, StructField], older: StructField) -> StructFie
     return older if held is None else replace(held, label=older.label, type=seen_as(held.type, older.type))
 
 
+def as_stored(column: Column, written: Schema) -> Column:
+    """A column, with its own labels and fields, in the types in which rows of another schema have it."""
+    return replace(column, type=_in_types_of(column.type, _stored(column, written)))
+
+
+def _in_types_of(type_: DataType, stored: DataType | None) -> DataType:
+    if stored is None:
+        return type_
+    inner = [_in_types_of(each, old) for _, each, old in _inner(type_, stored)]
+    if isinstance(type_, Struct) and isinstance(stored, Struct):
+        return Struct(tuple(replace(field, type=each) for field, each in zip(type_.fields, inner, strict=True)))
+    if isinstance(type_, Array) and isinstance(stored, Array):
+        return replace(type_, element=inner[0])
+    if isinstance(type_, Map) and isinstance(stored, Map):
+        return replace(type_, key=inner[0], value=inner[1])
+    return stored
+
+
 def _stored(column: Column, written: Schema) -> DataType | None:
     found = written.stored_as(column)
     return None if found is None else found.type

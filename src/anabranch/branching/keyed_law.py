@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -80,14 +81,21 @@ class Lack:
 
 
 def with_required(
-    contest: Contest, verdict: Verdict, names: Iterable[str], firm: Collection[str]
+    contest: Contest,
+    verdict: Verdict,
+    names: Iterable[str],
+    firm: Collection[str],
+    only: Mapping[str, Literal["ours", "theirs"]] = MappingProxyType({}),
 ) -> tuple[Verdict, dict[str, Lack]]:
     """What stands where these fields must not be NULL, and the fields that rows lack all the same. Of a `firm` field
-    ours' rows stand instead, unless ours itself lacks it."""
+    ours' rows stand instead, unless ours itself lacks it. `only`: fields that the rows of one side alone have."""
     lacking: dict[str, Lack] = {}
     for name in names:
         null = verdict.present & ~validity(verdict.fields[name])
         mine = null & contest.ours.present & ~validity(contest.ours.column(name))
+        if name in only:
+            null = _standing_null(contest, name, only[name]) & null
+            mine = null if only[name] == "ours" else np.zeros_like(null)
         if name in firm and not mine.any():
             fields = {n: where(null, contest.ours.column(n), values) for n, values in verdict.fields.items()}
             present = np.where(null, contest.ours.present, verdict.present)
@@ -95,6 +103,13 @@ def with_required(
         elif null.any():
             lacking[name] = Lack("ours" if mine.any() else "theirs", null)
     return verdict, lacking
+
+
+def _standing_null(contest: Contest, name: str, whose: Literal["ours", "theirs"]) -> Mask:
+    """Keys of which this side's row stands, and lacks the field."""
+    side = contest.ours if whose == "ours" else contest.theirs
+    null: Mask = side.present & ~validity(side.column(name))
+    return null & ~_Changes.of(contest).theirs if whose == "ours" else null
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,8 @@ class SchemaMerge:
     """With conflicts the schema is only a preview. `changed`: it differs from ours. `new_aliases`: the physical path of
     a column on theirs -> that of the column of ours with which it was unified; later merges want all of them back.
     `set_aside`: theirs changed something that the schema does not show, because ours dropped it, or by a resolution.
-    `apart`: columns whose types conflict; the schema has them as ours does. `left_out`: see there."""
+    `apart`: columns whose types conflict; the schema has them as ours does. `left_out`: see there. `beside`: columns
+    that both sides added and that cannot be one, the physical path of theirs -> that of ours."""
 
     schema: Schema
     conflicts: tuple[ConflictRecord, ...] = ()
@@ -65,6 +66,7 @@ class SchemaMerge:
     set_aside: bool = False
     apart: Pairs = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def merge_schemas(
@@ -105,6 +107,7 @@ def merge_schemas(
         merge.set_aside,
         merge.apart,
         tuple(merge.left_out),
+        merge.beside,
     )
 
 
@@ -144,6 +147,7 @@ class _Merge:
     new_aliases: dict[str, str] = field(default_factory=dict)
     set_aside: bool = False
     apart: dict[str, tuple[Column, Column]] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def refuse(self, rule: str, ours: object, theirs: object, base: object, path: tuple[str, ...]) -> None:
@@ -228,13 +232,15 @@ class _Merge:
                 return ours
             if apart and not _comparable(ours.type, theirs.type):
                 self.set_aside = True
+                self.beside[inner.theirs] = inner.ours
+                nullable = ours.nullable and theirs.nullable
                 if self.resolve is None:
                     self.refuse(ADDED, str(ours.type), str(theirs.type), None, inner.labels)
-                    return ours
+                    return replace(ours, nullable=nullable)
                 taken, left = (theirs, ours) if self.resolve == "theirs" else (ours, theirs)
                 paths = frozenset(path_to(parent, name) for parent in scope.names for name in names_of(left))
                 self.left_out.append(LeftOut(inner.labels, ours.type, theirs.type, paths))
-                return taken
+                return replace(taken, nullable=nullable)
         if unified:
             self.new_aliases[inner.theirs] = inner.ours
         label, default = ours.label, ours.write_default

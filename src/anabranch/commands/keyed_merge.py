@@ -80,10 +80,11 @@ class Decided:
 @dataclass(frozen=True)
 class Required:
     """Fields that the merged schema wants in every row. `suspects`: field -> flushes with records that may lack it.
-    `firm`: fields for which theirs' rows are rather not taken."""
+    `firm`: fields for which theirs' rows are rather not taken. `only`: fields that the rows of one side alone have."""
 
     suspects: Mapping[str, Sequence[Part]] = field(default_factory=dict)
     firm: frozenset[str] = frozenset()
+    only: Mapping[str, Choice] = field(default_factory=dict)
 
 
 @dataclass
@@ -161,7 +162,7 @@ class KeyedMerge:
             if resolved:
                 taken = with_given(replace(verdict, clash=clash), given(records, contest, clash))
                 verdict = replace(taken, clash=taken.clash & verdict.clash)
-        verdict, lacking = with_required(contest, verdict, required.suspects, required.firm)
+        verdict, lacking = with_required(contest, verdict, required.suspects, required.firm, required.only)
         conflicts = conflicts_of(self.name, schema, records, contest, verdict)
         rows = decided_rows(records.keys, verdict, contest.merged, spec)
         told = {}

@@ -6,9 +6,10 @@ keys that do not go together conflict before rows are looked at; beside any othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from anabranch.branching.effects import Effect
@@ -27,12 +28,13 @@ from anabranch.errors import AnabranchError
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import Part, bounds_of
 from anabranch.model.records import ROW_CLASSES, TableDelta
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
 
 
+NOTHING_ALONE: Mapping[str, Side] = MappingProxyType({})
 _MEANING = ("engine", "A7")
 """Rules of conflicts in which it is open what a record means."""
 
@@ -112,7 +114,7 @@ def _report(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> None:
     written = merger.written({slot: part for state in states for slot, part in state.parts.items()})
     beside = theirs_beside(made)
     found = (in_one_type(column, merger.held_as(column), written.values()) for column in made.schema.columns)
-    columns = [column for column in found if column is not None]
+    columns = [_own(column, beside, merger) for column in found if column is not None]
     schema = replace(made.schema, columns=(*columns, *beside.values()))
     if any(schema.physical(name) is None for name in schema.primary_key):
         return
@@ -120,16 +122,31 @@ def _report(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> None:
         spec = engine_spec(schema, made.record.properties)
     except AnabranchError:
         return  # an option speaks of a column that cannot be read
-    required = _required(merger, replace(made, schema=schema), as_replay(made.deltas))
+    only: dict[str, Side] = {column.physical: "theirs" for column in beside.values()}
+    only |= {column.physical: "ours" for column in columns if column.label in beside}
+    required = _required(merger, replace(made, schema=schema), as_replay(made.deltas), only)
     done = merge.decide(schema, spec, merger.choice, None, required)
     made.conflicts += [in_one_column(conflict, beside) for conflict in done.conflicts]
     if merger.choice is None:
-        _settle_lacking(merger, made, done, required)
+        names = {column.physical: made.schema.column(label).physical for label, column in beside.items()}
+        lacking = {names.get(name, name): lack for name, lack in done.lacking.items()}
+        suspects = {names.get(name, name): parts for name, parts in required.suspects.items()}
+        _settle_lacking(merger, made, replace(done, lacking=lacking), replace(required, suspects=suspects))
 
 
-def _required(merger: TableMerger, made: TableMerge, replay: Replay) -> Required:
+def _own(column: Column, beside: Mapping[str, Column], merger: TableMerger) -> Column:
+    """Beside theirs' column of its label it is asked of ours' rows alone, which may break theirs' NOT NULL."""
+    if column.label not in beside:
+        return column
+    mine, _ = merger.held_as(column)
+    return replace(column, nullable=column.nullable or not mine.nullable)
+
+
+def _required(
+    merger: TableMerger, made: TableMerge, replay: Replay, only: Mapping[str, Side] = NOTHING_ALONE
+) -> Required:
     """What A6.2 and A6.3 ask of merged rows: only flushes that the catalog's statistics do not rule out are read. Under
-    OURS a NOT NULL that ours has stays."""
+    OURS a NOT NULL that ours has stays. `only`: columns that the rows of one side alone have."""
     assert made.schema is not None
     assert merger.ours is not None
     ours = merger.schema(merger.ours)
@@ -143,12 +160,14 @@ def _required(merger: TableMerger, made: TableMerge, replay: Replay) -> Required
         written = merger.written({part.slot: part})[part.schema_id]
         for column in newly_required(made.schema, written):
             stored = written.stored_as(column)
+            if stored is None and only.get(column.physical) == "theirs":
+                continue
             if stored is None or not (stats := bounds_of(part, stored.physical)) or stats.nulls:
                 suspects.setdefault(column.physical, []).append(part)
             mine = ours.stored_as(column)
             if merger.choice == "ours" and mine is not None and not mine.nullable:
                 firm.add(column.physical)
-    return Required(suspects, frozenset(firm))
+    return Required(suspects, frozenset(firm), only)
 
 
 def _returning(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> dict[str, Side]:

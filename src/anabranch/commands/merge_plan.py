@@ -64,6 +64,8 @@ class TableMerge:
     apart: Pairs = field(default_factory=dict)
     """Columns whose types conflict."""
     left_out: tuple[LeftOut, ...] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Columns that both sides added and that cannot be one: the physical path of theirs -> that of ours."""
     new_schema: bool = False
     deltas: list[TableDelta] = field(default_factory=list)
     partitions: list[PartitionRecord] = field(default_factory=list)

@@ -7,7 +7,7 @@ all under THEIRS, whose rows then come as they are. A constraint can be set agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from anabranch.branching.aliases import with_aliases
+from anabranch.branching.fields import as_stored
 from anabranch.branching.law import REQUIRED
 from anabranch.branching.readable import newly_required, newly_required_fields
 from anabranch.branching.row_merge import Replay
@@ -100,10 +102,19 @@ def rows_without(column: str, count: int, example: Mapping[str, Any]) -> str:
 class _Check:
     def __init__(self, merger: TableMerger, made: TableMerge, replay: Replay, ours: Schema) -> None:
         assert made.schema is not None
-        self.merger, self.made, self.replay, self.schema, self.ours = merger, made, replay, made.schema, ours
+        self.merger, self.made, self.replay, self.ours = merger, made, replay, ours
+        self.schema = self._with_others(made.schema)
         self.head = merger.mine.head
         self.dead = united([self.head.dead, *replay.killed.values()])
         self.placed = {part.slot: part for parts in replay.placed.values() for part in parts}
+
+    def _with_others(self, schema: Schema) -> Schema:
+        """Of two columns that both sides added, and that cannot be one, the rows of each side have its own."""
+        theirs = self.merger.theirs
+        if not self.made.beside or theirs is None:
+            return schema
+        written = [self.ours.columns, self.merger.schema(theirs).columns]
+        return replace(schema, columns=with_aliases(schema.columns, written, self.made.beside.items()))
 
     def lacks(self) -> Iterator[Lack]:
         for part in self.placed.values():
@@ -143,14 +154,16 @@ class _Check:
     def _read(self, part: Part, dead: BitMap, path: Path, side: From, rule: str) -> Iterator[Lack]:
         ids = row_ids(part.slot, 0, part.rows)
         ids = np.delete(ids, np.asarray(dead.to_array(), np.int64)) if dead else ids
-        column = self.schema.column(path[0])
-        stored = self.merger.written({part.slot: part})[part.schema_id].stored_as(column)
-        if stored is not None and len(path) == 1:  # in its own type, which the merged one need not hold
-            column = replace(column, type=stored.type)
-        rows = self.merger.rows_of(Schema(0, (column,)), self._state(side), ids)
+        rows = self._rows_of([self.schema.column(path[0])], side, part, ids)
         found = ids[lacking(rows.column(path[0]), path[1:])]
         if len(found):
             yield Lack(path, side, rule, len(found), found)
+
+    def _rows_of(self, columns: Iterable[Column], side: From, part: Part, ids: np.ndarray) -> pa.Table:
+        """In the part's own types, which the merged ones need not hold."""
+        written = self.merger.written({part.slot: part})[part.schema_id]
+        schema = Schema(0, tuple(as_stored(column, written) for column in columns))
+        return self.merger.rows_of(schema, self._state(side), ids)
 
     def _of_combined(self) -> Iterator[Lack]:
         rows = self.made.combined
@@ -175,7 +188,9 @@ class _Check:
             assert self.made.combined is not None
             rows = self.made.combined.take(pa.array(known.ids[:1])).select([column.label for column in columns])
         else:
-            rows = self.merger.rows_of(Schema(0, tuple(columns)), self._state(known.side), known.ids[:1])
+            ids = known.ids[:1]
+            part = next(iter(self.merger.holding(self._state(known.side), ids).values()))
+            rows = self._rows_of(columns, known.side, part, ids)
         example: dict[str, Any] = rows.to_pylist()[0] if columns else {}
         return example
 
@@ -190,7 +205,8 @@ class _Check:
         ids = np.unique(np.concatenate([none, *(k.ids for k in lacks if k.side == "theirs" and k.ids is not None)]))
         places = np.unique(np.concatenate([none, *(k.ids for k in lacks if k.side == "both" and k.ids is not None)]))
         origins = origins_of(ids, {**self.head.parts, **self.placed}, self.merger.origins)
-        made = self.made
+        made, schema = self.made, self.made.schema
+        assert schema is not None
         if len(places):
             assert made.combined is not None
             assert made.origins is not None
@@ -204,7 +220,7 @@ class _Check:
         own = origins_of(candidates, self.head.parts, self.merger.origins)
         back = np.isin(own, origins)
         if back.any():
-            made.repeat(self.merger.rows_of(self.schema, self.head, candidates[back]), own[back], candidates[back])
+            made.repeat(self.merger.rows_of(schema, self.head, candidates[back]), own[back], candidates[back])
 
 
 def _requires(ours: Schema, merged: Schema, path: Path) -> bool:

@@ -87,7 +87,7 @@ def in_one_type(column: Column, sides: tuple[Column, Column], written: Iterable[
 
 def theirs_beside(made: TableMerge) -> dict[str, Column]:
     """Columns that both sides added under one label in types that conflict: the label -> theirs' as a column of its
-    own, for reading alone."""
+    own, for reading alone. It is NOT NULL if theirs' rows may break that of ours."""
     assert made.schema is not None
     held = {name for column in made.schema.columns for name in (column.physical, *column.aliases)}
     found = {}
@@ -97,7 +97,7 @@ def theirs_beside(made: TableMerge) -> dict[str, Column]:
             label = f"{ours.label} (theirs)"
             while made.schema.find(label):
                 label = f"{label} (theirs)"
-            found[ours.label] = replace(other, label=label, nullable=True)
+            found[ours.label] = replace(other, label=label, nullable=ours.nullable or not other.nullable)
     return found
 
 

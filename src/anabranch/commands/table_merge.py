@@ -218,7 +218,7 @@ class TableMerger(TableSides):
         merged = merge_schemas(bases or [theirs], ours, theirs, known, self.choice, self.name, backwards=back)
         made.conflicts += merged.conflicts
         made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
-        made.left_out = merged.left_out
+        made.left_out, made.beside = merged.left_out, merged.beside
         shows = merged.new_aliases or not shown_alike(ours, merged.schema)
         made.news |= bool(shows) or merged.set_aside
         if merged.changed:
