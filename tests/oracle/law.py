@@ -633,7 +633,8 @@ class TableMerge:
         self.check_types(table, [row.types for row in table.alive])
 
     def find_lack(self, column: Column, lacking: list[Row]) -> None:
-        """Once for ours' rows, once for theirs', and once for those that the merge makes."""
+        """Once for ours' rows, once for theirs', and once for those that the merge makes, into which the side that
+        allows it brought the NULL."""
 
         def whose_version(row: Row) -> str:
             for whose, side in (("ours", self.ours), ("theirs", self.theirs)):
@@ -645,8 +646,12 @@ class TableMerge:
         whose = list(map(whose_version, lacking))
         for side in sorted(set(whose)):
             count = whose.count(side)
-            sides = {"ours": count} if side == "ours" else {"theirs": count}
+            brought = side if side != "both" else "theirs" if self.demanded(column) else "ours"
+            sides = {brought: count}
             self.conflict("A6.3", column.label.lower(), **sides)
+
+    def demanded(self, column: Column) -> bool:
+        return any(our.id == column.id and not our.nullable for our in self.ours.columns)
 
     def check_types(self, table: Table, written: list[dict[int, str]]) -> None:
         """A RESTORE or REVERT undid a widening, or a cherry-pick left it out, and rows are there of the wider type."""
@@ -664,8 +669,7 @@ class TableMerge:
         """OURS keeps what ours demands against theirs' versions; any other demand gives way."""
         mine = [living(self.ours.rows.get(row.origin)) for row in lacking]
         own = any(our and our.version == row.version for our, row in zip(mine, lacking, strict=True))
-        demanded = any(our.id == column.id and not our.nullable for our in self.ours.columns)
-        if self.how.resolve == "THEIRS" or own or not demanded:
+        if self.how.resolve == "THEIRS" or own or not self.demanded(column):
             table.columns = [replace(old, nullable=True) if old.id == column.id else old for old in table.columns]
             return
         for our, row in zip(mine, lacking, strict=True):

@@ -44,6 +44,12 @@ CASES = {
         ([(2, 2), (10, 1)], False),
         ([(2, 2), (10, None)], True),
     ),
+    "cells that come together, the NULL from ours": (
+        [THEIRS_REQUIRES, "UPDATE d.t@dev SET id = 10 WHERE id = 1", "UPDATE d.t SET v = NULL WHERE id = 1"],
+        "A6.3",
+        ([(2, 2), (10, None)], True),
+        ([(2, 2), (10, None)], True),
+    ),
     "ours inserted": (
         [THEIRS_REQUIRES, "INSERT INTO d.t VALUES (3, NULL), (4, 4)", "INSERT INTO d.t@dev VALUES (5, 5)"],
         "A6.3",
@@ -102,6 +108,24 @@ def test_a_column_that_theirs_rows_never_had(people, side, expected, lax):
     assert conflict.theirs == "1 row without 'w' (id = 3, v = 3)"
     told(people, f"MERGE BRANCH dev RESOLVE USING {side}")
     assert (rows(people, "d.t"), nullable(people, "w")) == (expected, lax)
+
+
+@pytest.mark.parametrize(
+    ("requires", "lacks", "said"),
+    [
+        (OURS_REQUIRES, ("UPDATE d.t@dev SET v = NULL WHERE id = 1", "UPDATE d.t SET id = 10 WHERE id = 1"),
+         ("NOT NULL", "1 row without 'v' (id = 10)", "RESOLVE USING OURS leaves out the rows of theirs")),
+        (THEIRS_REQUIRES, ("UPDATE d.t SET v = NULL WHERE id = 1", "UPDATE d.t@dev SET id = 10 WHERE id = 1"),
+         ("1 row without 'v' (id = 10)", "NOT NULL", "Rows of this branch lack a value")),
+    ],
+    ids=["theirs", "ours"],
+)  # fmt: skip
+def test_cells_that_come_together_say_who_brought_the_null(people, requires, lacks, said):
+    told(people, requires, *lacks)
+    with pytest.raises(MergeConflict, match=said[2]) as refused:
+        told(people, "MERGE BRANCH dev WITH (detect = 'cell')")
+    (conflict,) = refused.value.conflicts
+    assert (conflict.ours, conflict.theirs) == said[:2]
 
 
 FOUND = {

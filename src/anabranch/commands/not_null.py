@@ -84,7 +84,7 @@ def _record(check: _Check, lacks: Sequence[Lack]) -> ConflictRecord:
     """Of one side and path: how many rows, and one of them, so that a person finds the others."""
     last, label = lacks[-1], ".".join(lacks[-1].path)
     words = (REQUIRED, rows_without(label, sum(lack.count for lack in lacks), check.example(lacks)))
-    ours, theirs = words[::-1] if last.side == "ours" else words
+    ours, theirs = words if check.is_of_theirs(last) else words[::-1]
     return ConflictRecord(check.merger.name, "column", last.rule, ours, theirs, column=label)
 
 
@@ -173,6 +173,10 @@ class _Check:
                 places = np.flatnonzero(lacking(rows.column(path[0]), path[1:]))
                 if len(places):
                     yield Lack(path, "both", "A6.3", len(places), places)
+
+    def is_of_theirs(self, lack: Lack) -> bool:
+        """Who brought the NULL. Into a row that the merge makes it came from the side that allows it."""
+        return lack.side == "theirs" or (lack.side == "both" and _requires(self.ours, self.schema, lack.path))
 
     def example(self, lacks: Sequence[Lack]) -> dict[str, Any]:
         """The first columns of a row that lacks something; one part is searched for it at most."""
