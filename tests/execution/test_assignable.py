@@ -2,6 +2,7 @@
 
 import pytest
 
+from anabranch.errors import ValueOutOfRange
 from anabranch.execution.assignable import meeting
 from anabranch.model.types import parse_type
 from anabranch.options import Limits
@@ -31,6 +32,50 @@ def test_what_has_no_type_takes_the_columns(new_lake, way, limit):
             lake.sql(f"CREATE TABLE d.t (id INT, c {type_}{key})")
             lake.sql("INSERT INTO d.t " + way.format(value))
             assert lake.table("d.t").to_arrow().column("c").to_pylist() == [expected], (value, type_, key)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("limit", [None, Limits(local_insert=-1)], ids=["small", "job"])
+@pytest.mark.parametrize(("value", "type_", "expected"), VOIDS)
+def test_what_has_no_type_is_set(new_lake, limit, value, type_, expected):
+    """Here, by UPDATE and by MERGE INTO, fields meet by their labels."""
+    lake = new_lake(limit)
+    lake.sql(f"CREATE TABLE d.t (id INT, c {type_})")
+    lake.sql("INSERT INTO d.t (id) VALUES (1), (2)")
+    lake.sql(f"UPDATE d.t SET c = {value} WHERE id = 1")
+    lake.sql(
+        f"MERGE INTO d.t USING (VALUES (2), (3)) AS s(id) ON d.t.id = s.id "
+        f"WHEN MATCHED THEN UPDATE SET c = {value} WHEN NOT MATCHED THEN INSERT (id, c) VALUES (s.id, {value})"
+    )
+    assert lake.table("d.t").to_arrow().column("c").to_pylist() == [expected] * 3
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id)"], ids=["append", "keyed"])
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("array<int>", "transform(array(d.t.id), x -> x * {}L)"),
+        ("map<smallint,double>", "map(d.t.id * {}L, 1)"),
+        (
+            "struct<a:int,b:array<struct<x:decimal(5,2)>>>",
+            "named_struct('b', array(named_struct('x', d.t.id * {})), 'a', 7L)",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_however_deep(new_lake, conf, key, type_, value):
+    """Without ANSI Spark's own casts wrap numbers, or make NULL of them."""
+    conf("spark.sql.ansi.enabled", "false")
+    lake = new_lake()
+    lake.sql(f"CREATE TABLE d.t (id INT, c {type_}{key})")
+    lake.sql("INSERT INTO d.t (id) VALUES (1), (2)")
+    merge = "MERGE INTO d.t USING (SELECT 2 AS id) AS s ON d.t.id = s.id WHEN MATCHED THEN UPDATE SET c = {}"
+    before = lake.table("d.t").to_arrow()
+    with pytest.raises(ValueOutOfRange, match=r"clause 1 .*'c'.* the value is 10000000000"):
+        lake.sql(merge.format(value.format(5_000_000_000)))
+    assert lake.table("d.t").to_arrow() == before
+    lake.sql(merge.format(value.format(3)))
+    assert lake.sql("SELECT count(*) FROM d.t WHERE c IS NOT NULL").toArrow().column(0).to_pylist() == [1]
 
 
 ARRAY = {"type": "array", "elementType": "void", "containsNull": False}

@@ -3,6 +3,7 @@ then on they go by position, as its casts do."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from anabranch import expressions
@@ -15,6 +16,8 @@ from anabranch.storage.arrow_types import to_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
+
+    Inner = Callable[[SparkColumn, Any, DataType], SparkColumn]
 
 
 def by_label(value: SparkColumn, given: Any, column: Column) -> tuple[SparkColumn, Any]:
@@ -49,18 +52,22 @@ def _met(given: Any, target: types.Struct) -> list[tuple[Any, DataType]]:
 
 
 def _ordered(value: SparkColumn, given: Any, target: DataType) -> SparkColumn:
-    from pyspark.sql import functions as F
-
     if in_order(given, target) == given:
         return value
+    return rebuilt(value, given, target, _ordered)
+
+
+def rebuilt(value: SparkColumn, given: Any, target: DataType, inner: Inner) -> SparkColumn:
+    """An array, map or struct with what `inner` makes of the values in it, their types and the target's."""
+    from pyspark.sql import functions as F
+
     if isinstance(target, types.Array):
-        return F.transform(value, lambda one: _ordered(one, given["elementType"], target.element))
+        return F.transform(value, lambda one: inner(one, given["elementType"], target.element))
     if isinstance(target, types.Map):
-        keys = F.transform_keys(value, lambda key, _: _ordered(key, given["keyType"], target.key))
-        return F.transform_values(keys, lambda _, item: _ordered(item, given["valueType"], target.value))
+        keys = F.transform_keys(value, lambda key, _: inner(key, given["keyType"], target.key))
+        return F.transform_values(keys, lambda _, item: inner(item, given["valueType"], target.value))
     assert isinstance(target, types.Struct)
     fields = [
-        _ordered(value.getField(one["name"]), one["type"], type_).alias(one["name"])
-        for one, type_ in _met(given, target)
+        inner(value.getField(one["name"]), one["type"], type_).alias(one["name"]) for one, type_ in _met(given, target)
     ]
     return F.when(value.isNotNull(), F.struct(*fields))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +19,19 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from anabranch.errors import DataError, NeedsSpark, in_clause
+from anabranch.execution.assignable import meeting
 from anabranch.execution.failures import spark_failures
 from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
-from anabranch.execution.spark_labels import by_label
-from anabranch.execution.spark_types import arrow_frame, label_schema, type_of
+from anabranch.execution.spark_labels import by_label, rebuilt
+from anabranch.execution.spark_types import arrow_frame, label_schema, spark_type, type_of
 from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, task_slots
 from anabranch.execution.spread import shuffled_tasks
 from anabranch.execution.writer import PartsWriter
 from anabranch.model.part import Part
 from anabranch.model.schema import Column
-from anabranch.model.types import backticked
+from anabranch.model.types import DataType, backticked
 from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.parquet import ORIGIN, ROW_ID, Destination
 from anabranch.storage.row_ids import by_slot, united
@@ -191,15 +192,30 @@ def _stored(rule: Rule, text: str, given: Any, column: Column, target: Any) -> S
 
     try:
         value, given = by_label(F.expr(text), given, column)
+        if not isinstance(given, str):
+            given = meeting(given, column.type) or given
+            value = value.cast(spark_type(given))
         type_ = to_arrow(type_of(given, column.label))
         assigned(pa.chunked_array([pa.array([], type_)]), column)
     except NeedsSpark:
         return checked_cast(value, column, target, in_merge(rule.place))
     except DataError as error:
         raise in_clause(error, rule.place) from error
-    if type_ == to_arrow(column.type) or pa.types.is_null(type_) or pa.types.is_nested(type_):
+    if type_ == to_arrow(column.type) or pa.types.is_null(type_):
         return value.cast(target)
-    return checked_cast(value, column, target, in_merge(rule.place))
+    return _checked(value, given, column, in_merge(rule.place)).cast(target)
+
+
+def _checked(value: SparkColumn, given: Any, column: Column, place: str) -> SparkColumn:
+    """The value with every type in it the column's; what does not fit is refused, however deep, in whatever mode the
+    session is."""
+
+    def inside(value: SparkColumn, given: Any, target: DataType) -> SparkColumn:
+        return _checked(value, given, replace(column, type=target), place)
+
+    if isinstance(given, str):
+        return checked_cast(value, column, str(column.type), place)
+    return rebuilt(value, given, column.type, inside)
 
 
 def in_merge(place: str) -> str:

@@ -109,7 +109,9 @@ def from_spark(schema: StructType, *, lenient: bool = False) -> list[tuple[str, 
 
 
 def type_of(body: Any, where: str) -> DataType:
-    """A type of Spark's from its JSON; NULLs in it may have none. `where`: the column that an error names."""
+    """A type of Spark's from its JSON; NULLs in it may have none. `where`: the column that an error names.
+
+    Keys are never NULL: where they have no type there are none, and any type is theirs."""
     return _from_json(body, where, voids=True)
 
 
@@ -126,7 +128,8 @@ def _from_json(body: Any, where: str, *, voids: bool) -> DataType:
     if kind == "array":
         return types.Array(inner(body["elementType"], where))
     if kind == "map":
-        return types.Map(inner(body["keyType"], where), inner(body["valueType"], where))
+        key = inner(body["keyType"], where)
+        return types.Map(types.STRING if key == types.VOID else key, inner(body["valueType"], where))
     if kind == "struct":
         fields = [(f["name"], inner(f["type"], f"{where}.{f['name']}")) for f in body["fields"]]
         return types.Struct(tuple(types.StructField(name, type_, name) for name, type_ in fields))
