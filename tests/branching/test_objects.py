@@ -216,12 +216,15 @@ def test_a_database_that_one_side_dropped_and_the_other_uses():
     (conflict,) = merge_database([live], dropped, live, theirs_changed_tables=True).conflicts
     assert conflict.rule == "drop"
     assert merge_database([live], dropped, live, theirs_changed_tables=True, resolve="theirs").record == live
-    merged = merge_database([live], live, dropped, ours_created_tables=True)
+    merged = merge_database([live], live, dropped, ours_filled_it="created a table in it")
     assert [c.rule for c in merged.conflicts] == ["database"]
     assert merged.record == live
-    assert merge_database([live], live, dropped, ours_created_tables=True, resolve="ours").record == live
-    assert merge_database([live], live, dropped, ours_created_tables=True, resolve="theirs").record == dropped
-    assert merge_database([live], live, live, ours_created_tables=True).conflicts == ()
+    assert merge_database([live], live, dropped, ours_filled_it="created a table in it", resolve="ours").record == live
+    assert (
+        merge_database([live], live, dropped, ours_filled_it="created a table in it", resolve="theirs").record
+        == dropped
+    )
+    assert merge_database([live], live, live, ours_filled_it="created a table in it").conflicts == ()
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

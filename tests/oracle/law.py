@@ -129,7 +129,7 @@ def merge_database(id: int, bases: list[State], ours: State, theirs: State, merg
         merged.state.databases[id] = their.copy()
         merged.theirs_changed = True
     elif our is None:  # column `drop`: ours dropped it
-        done = operations_on_database(known, their)
+        done = operations_on_database(known, their) | ({"create"} if len(known) < len(bases) else set())
         if done:
             if how.resolve:
                 raise Undecided("a dropped database")
@@ -175,7 +175,10 @@ def check_parents(ours: State, theirs: State, merged: Merged, how: How) -> None:
         if table.database in merged.state.databases:
             continue
         if table.database in ours.databases:  # theirs dropped the database
-            if theirs.dropped.get(table.database):  # CASCADE, so ours' new tables go too
+            if id in theirs.tables and how.resolve == "THEIRS":  # ours moved it there, and it goes back
+                table.database, table.name = theirs.tables[id].database, theirs.tables[id].name
+                merged.theirs_changed = True
+            elif theirs.dropped.get(table.database) and id not in theirs.tables:  # CASCADE: ours' new tables go too
                 del merged.state.tables[id]
             elif how.resolve == "THEIRS":
                 del merged.state.tables[id]
@@ -502,6 +505,8 @@ class TableMerge:
             self.theirs_changed |= ours.nullable and not theirs.nullable
             return replace(ours, type=type_, nullable=ours.nullable and theirs.nullable)
         nullable = three_way("nullable")
+        if len({column.nullable for column in known}) > 1:
+            nullable = ours.nullable and theirs.nullable  # both sides changed it: a NOT NULL is not lost
         label, default, initial = three_way("label"), three_way("default"), three_way("initial")
         return replace(ours, label=label, type=type_, nullable=nullable, default=default, initial=initial)
 
@@ -735,6 +740,10 @@ class TableMerge:
 
     def find_file_conflicts(self, changes: "list[Change]") -> None:
         """detect = 'file': the matrix. Sides are told as numbers of rows."""
+        here = any(change.theirs and change.discarded for change in changes)
+        there = any(change.ours and not change.theirs and change.theirs_class == "overwrite" for change in changes)
+        if len(self.bases) > 1 and here and there:
+            raise Undecided("each side overwrote what one of the bases has of the other")
         theirs = [change.theirs_class for change in changes if change.base_files]  # of rows that the base had
         inserted = sum(change.ours_class == "insert" for change in changes)
         for cell in ("delete", "update"):
@@ -758,7 +767,7 @@ class TableMerge:
         if self.how.predicates:
             self.find_statements_that_meet_inserts(changes, columns)
         for change in changes:
-            if change.clashes(columns):
+            if change.clashes(columns) and not (change.theirs is None and self.taken_away(change)):
                 base, ours, theirs = (
                     told(labels, row and {column.id: row.read(column) for column in columns})
                     for row in (change.base, change.ours, change.theirs)

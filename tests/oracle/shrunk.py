@@ -1,6 +1,25 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "the base of an UPDATE in a column that is one with ours, of another type": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM "
+        "main; ALTER TABLE d.t ADD COLUMN c INT; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN c BIGINT DEFAULT 0; "
+        "INSERT INTO d.t (k, c) VALUES (0, 0); USE BRANCH main; MERGE BRANCH dev; RESTORE TABLE d.t TO VERSION 3; USE"
+        " BRANCH exp; MERGE BRANCH main; USE BRANCH dev; UPDATE d.t SET c = 1 WHERE k = 0; USE BRANCH exp; CHERRY "
+        "PICK dev@5"
+    ),
+    "a table that ours dropped again, after theirs had revived it": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); INSERT INTO d.t (k, a) VALUES (1, 0), (2, 0); CREATE BRANCH dev FROM"
+        " main; CREATE BRANCH exp FROM main; USE BRANCH exp; DELETE FROM d.t WHERE k = 1; USE BRANCH dev; DROP TABLE "
+        "d.t; USE BRANCH main; MERGE BRANCH dev RESOLVE USING OURS WITH (detect = 'row'); MERGE BRANCH exp RESOLVE "
+        "USING THEIRS WITH (detect = 'cell'); USE BRANCH exp; MERGE BRANCH dev WITH (detect = 'row'); MERGE BRANCH "
+        "main WITH (detect = 'file')"
+    ),
+    "a column that came and went is no change of a table that ours dropped": (
+        "CREATE TABLE d.t (k INT, a INT, b INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM main; USE BRANCH"
+        " exp; ALTER TABLE d.t ADD COLUMN c INT; ALTER TABLE d.t DROP COLUMN c; USE BRANCH dev; DROP TABLE d.t; MERGE"
+        " BRANCH exp WITH (detect = 'file')"
+    ),
     "REVERT of a DROP COLUMN that never came here changes no default": (
         "CREATE TABLE d.t (k INT, b INT); INSERT INTO d.t (k, b) VALUES (1, 5); CREATE BRANCH dev FROM main; CREATE "
         "BRANCH exp FROM dev; USE BRANCH dev; ALTER TABLE d.t ALTER COLUMN b SET DEFAULT 3; ALTER TABLE d.t DROP COLUMN"
@@ -1176,3 +1195,138 @@ SHRUNK_KEYED = {
         "MERGE BRANCH dev"
     ),
 }
+
+
+SHRUNK_BY_WAYS = {
+    "ours widened a column that theirs had widened itself, and then took back": (
+        "USE BRANCH a; ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT; USE BRANCH c; INSERT INTO d.o (id) VALUES (12); "
+        "MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH a; INSERT INTO d.o (id) VALUES (20); USE"
+        " BRANCH main; ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT; MERGE BRANCH c WITH (detect = 'file'); USE BRANCH "
+        "a; REVERT a@8 RESOLVE USING OURS; USE BRANCH main; MERGE BRANCH a@10 WITH (detect = 'row')"
+    ),
+    "CHERRY PICK of an insert that a criss-cross took back": (
+        "USE BRANCH a; INSERT INTO d.o (id) VALUES (10); USE BRANCH c; REVERT c@7; USE BRANCH main; MERGE BRANCH c "
+        "WITH (detect = 'cell'); MERGE BRANCH a WITH (detect = 'file'); USE BRANCH c; MERGE BRANCH a RESOLVE USING "
+        "OURS WITH (detect = 'cell'); REVERT c@9; USE BRANCH main; MERGE BRANCH c RESOLVE USING THEIRS WITH (detect ="
+        " 'row'); CHERRY PICK c@9 RESOLVE USING OURS"
+    ),
+    "CHERRY PICK of an insert that came and went on a branch which was merged": (
+        "USE BRANCH b; INSERT INTO d.o (id) VALUES (10); USE BRANCH main; MERGE BRANCH b WITH (detect = 'cell'); USE "
+        "BRANCH b; REVERT b@8; INSERT INTO d.o (id) VALUES (15); USE BRANCH c; REVERT c@7; USE BRANCH a; MERGE BRANCH"
+        " b WITH (detect = 'row'); USE BRANCH main; MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'row'); USE "
+        "BRANCH c; CHERRY PICK b@8 RESOLVE USING OURS; USE BRANCH main; MERGE BRANCH c@9 WITH (detect = 'file')"
+    ),
+    "theirs took back rows that only one base has, and ours inserted": (
+        "USE BRANCH a; INSERT INTO d.o (id) VALUES (10); USE BRANCH c; REVERT c@7; USE BRANCH b; MERGE BRANCH a "
+        "RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH main; INSERT INTO d.o (id) VALUES (14); MERGE BRANCH "
+        "a@8 RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH b; REVERT b@8; MERGE BRANCH c RESOLVE USING OURS "
+        "WITH (detect = 'file'); USE BRANCH c; MERGE BRANCH main WITH (detect = 'cell'); MERGE BRANCH b WITH (detect "
+        "= 'file')"
+    ),
+    "CHERRY PICK of an insert that ours had deleted in part, and a merge took back": (
+        "USE BRANCH a; INSERT INTO d.o (id) VALUES (15); USE BRANCH c; MERGE BRANCH a RESOLVE USING OURS WITH (detect"
+        " = 'file'); REVERT c@7; USE BRANCH a; DELETE FROM e.u WHERE id = 1; MERGE BRANCH c@9 RESOLVE USING OURS WITH"
+        " (detect = 'file'); CHERRY PICK c@7 RESOLVE USING THEIRS"
+    ),
+    "theirs took back rows that only one base has, after undoing it twice": (
+        "USE BRANCH b; INSERT INTO d.o (id) VALUES (19); REVERT b@8; REVERT b@9; REVERT b@10; USE BRANCH main; REVERT"
+        " main@7; USE BRANCH c; MERGE BRANCH main WITH (detect = 'cell'); MERGE BRANCH b@8 RESOLVE USING OURS WITH "
+        "(detect = 'cell'); USE BRANCH b; MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'cell'); USE BRANCH a; "
+        "MERGE BRANCH c WITH (detect = 'file'); USE BRANCH b; REVERT b@12; USE BRANCH a; INSERT INTO d.o (id) VALUES "
+        "(43); MERGE BRANCH b WITH (detect = 'file')"
+    ),
+    "theirs took back rows that only one base has, and ours got others by a merge": (
+        "INSERT INTO d.o (id) VALUES (15); INSERT INTO d.o (id) VALUES (17); USE BRANCH c; REVERT c@7; MERGE BRANCH "
+        "main WITH (detect = 'cell'); USE BRANCH main; REVERT main@9; USE BRANCH b; INSERT INTO d.o (id) VALUES (29);"
+        " USE BRANCH a; UPDATE d.t SET a = 2; USE BRANCH b; MERGE BRANCH c@9 WITH (detect = 'row'); USE BRANCH main; "
+        "MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH a; MERGE BRANCH b RESOLVE USING THEIRS"
+        " WITH (detect = 'cell'); MERGE BRANCH main WITH (detect = 'file')"
+    ),
+    "REVERT of a RESTORE whose column is one with ours": (
+        "INSERT INTO d.o (id) VALUES (10); USE BRANCH b; ALTER TABLE d.t ADD COLUMN x INT DEFAULT 1; USE BRANCH main;"
+        " REVERT main@8; REVERT c@7; INSERT INTO d.o (id) VALUES (20); ALTER TABLE d.t ADD COLUMN x INT DEFAULT 1; "
+        "RESTORE BRANCH TO VERSION 11; MERGE BRANCH b@8 RESOLVE USING THEIRS WITH (detect = 'cell'); REVERT main@13"
+    ),
+    "a widening is taken back, and ours is as both bases are": (
+        "REVERT b@7; USE BRANCH a; ALTER TABLE e.u ALTER COLUMN a TYPE BIGINT; USE BRANCH c; MERGE BRANCH main WITH "
+        "(detect = 'row'); MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'file'); USE BRANCH main; CHERRY PICK "
+        "a@7; USE BRANCH c; RESTORE BRANCH TO VERSION 7; INSERT INTO d.o (id) VALUES (26); INSERT INTO d.o (id) "
+        "VALUES (31); USE BRANCH b; INSERT INTO d.o (id) VALUES (35); MERGE BRANCH a WITH (detect = 'file'); USE "
+        "BRANCH main; ALTER TABLE e.u ALTER COLUMN a TYPE BIGINT; USE BRANCH c; MERGE BRANCH b WITH (detect = "
+        "'cell'); MERGE BRANCH main WITH (detect = 'row'); REVERT c@14; USE BRANCH main; MERGE BRANCH b RESOLVE USING"
+        " OURS WITH (detect = 'row'); MERGE BRANCH c RESOLVE USING OURS WITH (detect = 'row')"
+    ),
+    "theirs has the column of ours again under its own name": (
+        "ALTER TABLE e.u ADD COLUMN x INT DEFAULT 2; USE BRANCH c; ALTER TABLE e.u ADD COLUMN x INT DEFAULT 2; MERGE "
+        "BRANCH main RESOLVE USING THEIRS WITH (detect = 'file'); RESTORE BRANCH TO VERSION 8; USE BRANCH main; MERGE"
+        " BRANCH c WITH (detect = 'file')"
+    ),
+    "a widening is taken back by RESTORE, and ours is as both bases are": (
+        "USE BRANCH b; INSERT INTO d.o (id) VALUES (10); USE BRANCH c; ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT; "
+        "INSERT INTO d.o (id) VALUES (13); USE BRANCH b; ALTER TABLE d.t ALTER COLUMN a TYPE BIGINT; USE BRANCH main;"
+        " REVERT main@7; USE BRANCH c; MERGE BRANCH main@8 RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH a; "
+        "MERGE BRANCH c RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH c; REVERT c@10; MERGE BRANCH b RESOLVE "
+        "USING OURS WITH (detect = 'row'); USE BRANCH main; MERGE BRANCH c@12 RESOLVE USING OURS WITH (detect = "
+        "'cell'); RESTORE BRANCH TO VERSION 8; USE BRANCH b; MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'row');"
+        " MERGE BRANCH main RESOLVE USING OURS WITH (detect = 'cell')"
+    ),
+    "bases of a criss-cross disagree on a database": (
+        "USE BRANCH c; REVERT b@7 RESOLVE USING OURS; USE BRANCH main; REVERT main@7; USE BRANCH b; DROP DATABASE e "
+        "CASCADE; USE BRANCH main; INSERT INTO d.o (id) VALUES (18); INSERT INTO d.o (id) VALUES (26); USE BRANCH a; "
+        "MERGE BRANCH b WITH (detect = 'row'); USE BRANCH c; MERGE BRANCH main@10 RESOLVE USING OURS WITH (detect = "
+        "'row'); USE BRANCH main; MERGE BRANCH a WITH (detect = 'cell'); REVERT main@11; USE BRANCH c; CHERRY PICK "
+        "main@7 RESOLVE USING THEIRS; USE BRANCH a; MERGE BRANCH c@10 RESOLVE USING OURS WITH (detect = 'row'); MERGE"
+        " BRANCH main WITH (detect = 'file')"
+    ),
+    "one base of a criss-cross has dropped the table: its rows do not count": (
+        "USE BRANCH b; REVERT b@7; USE BRANCH main; DROP TABLE e.u; REVERT main@8; USE BRANCH a; MERGE BRANCH b WITH "
+        "(detect = 'row'); MERGE BRANCH main@8 WITH (detect = 'row'); RESTORE BRANCH TO VERSION 7; USE BRANCH main; "
+        "MERGE BRANCH b WITH (detect = 'row'); MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'row')"
+    ),
+    "a NOT NULL on which bases disagree stays, and the merge is recorded": (
+        "USE BRANCH c; REVERT c@7; USE BRANCH b; ALTER TABLE d.t ALTER COLUMN a SET NOT NULL; USE BRANCH c; MERGE "
+        "BRANCH b RESOLVE USING OURS WITH (detect = 'row'); REVERT c@9; USE BRANCH b; MERGE BRANCH c@8 WITH (detect ="
+        " 'row'); MERGE BRANCH c RESOLVE USING OURS WITH (detect = 'file')"
+    ),
+    "columns that both added, known for one only by a third branch": (
+        "USE BRANCH a; ALTER TABLE d.t ADD COLUMN x INT DEFAULT 1; INSERT INTO d.o (id) VALUES (18); USE BRANCH b; "
+        "REVERT b@7; USE BRANCH a; REVERT a@9; USE BRANCH b; ALTER TABLE d.t ADD COLUMN x INT DEFAULT 1; USE BRANCH "
+        "c; MERGE BRANCH b RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH b; MERGE BRANCH a@9 RESOLVE USING "
+        "OURS WITH (detect = 'cell'); USE BRANCH a; MERGE BRANCH b RESOLVE USING OURS WITH (detect = 'row'); USE "
+        "BRANCH c; MERGE BRANCH a RESOLVE USING THEIRS WITH (detect = 'cell')"
+    ),
+    "RESTORE of a database with a table that ours had emptied before both dropped it": (
+        "USE BRANCH c; INSERT INTO d.o (id) VALUES (11); USE BRANCH b; DROP DATABASE e CASCADE; USE BRANCH a; REVERT "
+        "a@7; MERGE BRANCH b RESOLVE USING OURS WITH (detect = 'file'); INSERT INTO d.o (id) VALUES (19); USE BRANCH "
+        "c; INSERT INTO d.o (id) VALUES (22); USE BRANCH a; DROP TABLE d.t; USE BRANCH c; MERGE BRANCH a@11 RESOLVE "
+        "USING OURS WITH (detect = 'row'); USE BRANCH a; MERGE BRANCH c WITH (detect = 'row'); USE BRANCH c; RESTORE "
+        "DATABASE e TO VERSION 9; USE BRANCH a; MERGE BRANCH c RESOLVE USING THEIRS WITH (detect = 'row')"
+    ),
+    "a table that came and went, and that only one base has": (
+        "USE BRANCH b; REVERT b@7; CREATE TABLE d.n (id INT); USE BRANCH c; REVERT c@7; USE BRANCH b; RESTORE BRANCH "
+        "TO VERSION 7; USE BRANCH a; MERGE BRANCH c WITH (detect = 'row'); USE BRANCH b; INSERT INTO d.o (id) VALUES "
+        "(27); USE BRANCH c; MERGE BRANCH b RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH a; MERGE BRANCH b@9 "
+        "RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH main; MERGE BRANCH c WITH (detect = 'file'); MERGE "
+        "BRANCH a WITH (detect = 'file')"
+    ),
+    "a NOT NULL that a RESTORE took back, on which bases disagree": (
+        "ALTER TABLE e.u ALTER COLUMN a SET NOT NULL; USE BRANCH c; REVERT c@7; USE BRANCH b; MERGE BRANCH main "
+        "RESOLVE USING THEIRS WITH (detect = 'row'); USE BRANCH a; MERGE BRANCH main RESOLVE USING OURS WITH (detect "
+        "= 'cell'); RESTORE TABLE e.u TO VERSION 7; MERGE BRANCH c RESOLVE USING OURS WITH (detect = 'file'); USE "
+        "BRANCH c; MERGE BRANCH b WITH (detect = 'row'); MERGE BRANCH a RESOLVE USING OURS WITH (detect = 'row')"
+    ),
+    "a column is one with ours, though RESTORE took back the merge that says so": (
+        "ALTER TABLE d.t ADD COLUMN x INT DEFAULT 2; USE BRANCH b; ALTER TABLE d.t ADD COLUMN x INT DEFAULT 2; USE "
+        "BRANCH main; MERGE BRANCH b WITH (detect = 'cell'); RESTORE TABLE d.t TO VERSION 8; USE BRANCH b; MERGE "
+        "BRANCH main RESOLVE USING OURS WITH (detect = 'cell')"
+    ),
+    "a NOT NULL is set twice, picked and taken back": (
+        "USE BRANCH a; REVERT a@7 RESOLVE USING OURS; INSERT INTO d.o (id) VALUES (13); USE BRANCH main; ALTER TABLE "
+        "d.t ALTER COLUMN a SET NOT NULL; USE BRANCH a; REVERT a@9; USE BRANCH b; MERGE BRANCH a WITH (detect = "
+        "'row'); USE BRANCH main; MERGE BRANCH a@8 WITH (detect = 'row'); USE BRANCH a; CHERRY PICK b@7; USE BRANCH "
+        "b; MERGE BRANCH main WITH (detect = 'row'); USE BRANCH a; ALTER TABLE d.t ALTER COLUMN a SET NOT NULL; USE "
+        "BRANCH main; MERGE BRANCH a@12 RESOLVE USING OURS WITH (detect = 'row'); USE BRANCH b; RESTORE TABLE d.t TO "
+        "VERSION 8; USE BRANCH main; MERGE BRANCH b WITH (detect = 'file')"
+    ),
+}
+"""After the beginning of `test_by_ways.py`."""

@@ -159,4 +159,4 @@ def shown(side: Any, row_of: RowOf) -> Any:
 def in_order(cells: Any) -> Any:
     if cells is None or isinstance(cells, str):
         return cells
-    return tuple(sorted(cells, key=lambda cell: (cell[0].lower(), cell[1] is None, cell[1] or 0)))
+    return tuple(sorted(cells, key=lambda cell: (cell[0].lower(), cell[1] is None, cell[1] or 0, cell[0])))

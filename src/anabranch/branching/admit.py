@@ -107,6 +107,8 @@ def _meets(mine: Change, other: Change) -> bool:
 
 def _fits(mine: Change, other: Change) -> bool:
     """Beside each other, rows not looked at yet. A rewrite fits beside everything but the end of its table."""
+    if other.operation == "kept":
+        return True
     if "compaction" in (mine.operation, other.operation):
         return "drop" not in (mine.operation, other.operation) or mine.operation == "drop"
     # A record is written whole, and what was asked of the rows would have to be asked again.

@@ -48,15 +48,16 @@ def merge_database(
     theirs: DatabaseRecord | None,
     *,
     theirs_changed_tables: bool = False,
-    ours_created_tables: bool = False,
+    ours_filled_it: str | None = None,
     resolve: Side | None = None,
     backwards: bool = False,
+    replays: bool = False,
 ) -> Merged[DatabaseRecord]:
-    """`theirs_changed_tables`: theirs changed or created a table in it. `ours_created_tables`: ours created one that
-    theirs' drop does not take along (it was without CASCADE). Both matter only if the other side dropped it."""
+    """`theirs_changed_tables`: theirs changed or created a table in it. `ours_filled_it`: what ours did, if
+    tables are in it that theirs' drop does not take along. Both matter only if the other side dropped it."""
     others = ("tables in it",) if theirs_changed_tables else ()
-    merged = _merge(_DATABASE, bases, ours, theirs, others, resolve, backwards=backwards)
-    if merged.changes != ("drop",) or not ours_created_tables:
+    merged = _merge(_DATABASE, bases, ours, theirs, others, resolve, backwards=backwards, replays=replays)
+    if merged.changes != ("drop",) or ours_filled_it is None:
         return merged
     assert ours is not None
     if resolve is not None:
@@ -65,7 +66,7 @@ def merge_database(
         object=quote_identifier(ours.name),
         kind="database",
         rule="database",
-        ours="created a table in it",
+        ours=ours_filled_it,
         theirs="dropped",
     )
     return Merged(ours, (conflict,))
@@ -80,12 +81,14 @@ def merge_table(
     name: str | None = None,
     resolve: Side | None = None,
     backwards: bool = False,
+    replays: bool = False,
 ) -> Merged[TableRecord]:
-    """`backwards`: a REVERT, to which what ours has undone already is done. The schema id stays ours', unless the whole
-    record is theirs'. `theirs_changed_rows`: rows, columns or partitions
-    changed too, a rewrite not counted; it matters only if ours dropped the table. `name` is what conflicts call it."""
+    """`replays`: a CHERRY PICK or REVERT, whose base ours may never have had; `backwards`: a REVERT, to which what ours
+    has undone already is done. The schema id stays ours', unless the whole record is theirs'. `theirs_changed_rows`:
+    rows, columns or partitions changed too, a rewrite not counted; it matters only if ours dropped the table. `name` is
+    what conflicts call it."""
     others = ("rows or columns",) if theirs_changed_rows else ()
-    return _merge(_TABLE, bases, ours, theirs, others, resolve, name, backwards=backwards)
+    return _merge(_TABLE, bases, ours, theirs, others, resolve, name, backwards=backwards, replays=replays)
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ def _merge(
     name: str | None = None,
     *,
     backwards: bool,
+    replays: bool,
 ) -> Merged[Record]:
     """`others` are changes of theirs that its record does not show."""
     old: list[Record] = [base for base in bases if base is not None and not base.dropped]
@@ -133,8 +137,7 @@ def _merge(
         if resolve is not None:
             return replace(revived, settled=True) if resolve == "theirs" else Merged(ours, settled=True)
         shown = name or quote_identifier(old[0].name)
-        # Of a pick or REVERT only: what a common ancestor has, ours has or has dropped.
-        rule, here = ("absent", "never there") if ours is None else ("drop", "dropped")
+        rule, here = ("absent", "never there") if ours is None and replays else ("drop", "dropped")
         return Merged(ours, (ConflictRecord(shown, kind.name, rule, here, ", ".join(changed), old[0].name),))
     if ours == theirs and all(base == ours for base in old):
         return Merged(ours)

@@ -96,6 +96,8 @@ class _Followed:
         touched = {slot for delta in done for slot in (*delta.removed, *delta.killed, *delta.revived)}
         touched |= {part.slot for delta in done for part in delta.placed}
         shown: list[Positions] = []
+        took_by: dict[_By, list[Positions]] = {}
+        again: list[Positions] = []
         for slot in sorted(touched & parts.keys()):
             part, before, now = parts[slot], visible(self.state, slot), visible(after, slot)
             ended = before - now
@@ -103,10 +105,13 @@ class _Followed:
             if slot in by_overwrite.slots:
                 took = took | (self.deleted.get(slot, _NONE) - now)
             where = part.partition if slot in by_overwrite.slots else ANYWHERE
-            self._take((version, where), self._origins(part, took))
-            self._take_again(self._origins(part, going_back.among(slot, ended)))
+            took_by.setdefault((version, where), []).append(self._origins(part, took))
+            again.append(self._origins(part, going_back.among(slot, ended)))
             shown.append(self._origins(part, now - before))
-        self.taken = {by: without(rows, united(shown)) for by, rows in self.taken.items()}
+        self._take({by: united(rows) for by, rows in took_by.items()})
+        self._take_again(united(again))
+        back = united(shown)
+        self.taken = {by: left for by, rows in self.taken.items() if (left := without(rows, back))}
         self._note(version, done)
         self.state = after
 
@@ -115,12 +120,14 @@ class _Followed:
             return {part.slot: rows} if rows else {}
         return by_slot(self.origins(part)[np.asarray(rows.to_array())])
 
-    def _take(self, by: _By, rows: Positions) -> None:
+    def _take(self, taken: Mapping[_By, Positions]) -> None:
+        """By one commit; of the same row the last one counts."""
+        rows = united(taken.values())
         if rows:
-            self.taken = {known: without(others, rows) for known, others in self.taken.items()}
-            self.ever = {known: without(others, rows) for known, others in self.ever.items()}
-            self.taken[by] = united([self.taken.get(by, {}), rows])
-            self.ever[by] = united([self.ever.get(by, {}), rows])
+            self.taken = {by: left for by, others in self.taken.items() if (left := without(others, rows))}
+            self.ever = {by: left for by, others in self.ever.items() if (left := without(others, rows))}
+            self.taken |= taken
+            self.ever |= taken
 
     def _take_again(self, rows: Positions) -> None:
         again = {by: meet(rows, before) for by, before in self.ever.items()} if rows else {}

@@ -153,12 +153,14 @@ def merge_rows(
     detect: Detect,
     origins: Origins,
     shared: Shared = NOTHING_SHARED,
-    spared: Positions = NOTHING,
+    disagreed: Positions = NOTHING,
+    crossed: Positions = NOTHING,
     risen: Callable[[], np.ndarray] = lambda: NO_ROWS,
 ) -> RowMerge:
     """`shared`: what the sides' base has and the true base lacks. Rows born since never count for detect = file.
-    `spared`: rows of the base that are not replayed, since others decide what becomes of them. `risen`: older rows that
-    ours has brought back, which count as inserted."""
+    `disagreed`: rows that only some of several bases have; those that `crossed` lists theirs has deleted, and what else
+    becomes of them others decide. `risen`: older rows that ours has brought back, which count as inserted."""
+    spared = NOTHING if detect == "file" else disagreed  # settled by values
     ours, theirs = settled_classes(ours, origins), settled_classes(theirs, origins)
     contest, alike = _meeting(ours, theirs, origins)
     replay = _replayed(ours, theirs.sparing(spared))
@@ -169,13 +171,15 @@ def merge_rows(
     if len(contest):
         contest = contest.where(_contested(contest, ours, theirs, detect, replay, shared))
     in_base = shared.in_base(other) if detect == "file" else other
+    if crossed:
+        in_base = {**in_base, "delete": united([in_base.get("delete", NOTHING), crossed])}
 
     meets = tuple(
         cause
         for cause in ("delete", "update")
         if any(in_base.get(cause, {}).values()) and cell(APPEND_TABLES, cause, "insert") == "X"
     )
-    inserted = ours.inserted(origins) if meets else {}
+    inserted = without(ours.inserted(origins), disagreed) if meets else {}
     new = sum(len(rows) for slot, rows in inserted.items() if slot not in theirs.head.parts)
     new += len(risen()) if meets else 0
     conflicts = []

@@ -58,7 +58,8 @@ class Side:
     """`gone`: class -> base rows that are not visible any more. `placed`: slot -> class, of slots that the base lacks.
 
     `back`: rows of the base's slots that were dead there and are visible now. `scopes`: overwrites that still stand.
-    `undone`: slots of the base that going back took away, rather than a statement. `older`: slots that the base lacks
+    `undone`: slots of the base that going back took away, here or where this side got them from, rather than a
+    statement. `older`: slots that the base lacks
     and no statement since has written: their first versions may be of rows that the base shows in newer ones.
     """
 
@@ -96,20 +97,19 @@ class Side:
             return True
         return sum(part.rows - new_rows(part) for part in placed) != sum(map(len, self.gone.get("update", {}).values()))
 
-    def _shows_versions(self, slot: int, origins: Origins) -> bool:
-        """Whether updated versions of rows that were first in a slot are there."""
-        return bool((versions(self, origins).origin >> POSITION_BITS == slot).any())
-
     def inserted(self, origins: Origins) -> dict[int, BitMap]:
         """Rows that are new since the base, where they stood first: updated versions of such rows are still new rows.
         Among the new versions that a MERGE INTO wrote, new rows are told by their origins."""
         found = {}
+        known: set[int] | None = None  # slots of which updated versions are there
         for slot, cause in self.placed.items():
             if cause not in ("insert", "update"):
                 continue
             updated = self.causes.get(slot, {}).get("update", BitMap())
-            if cause == "insert" and updated and not self._shows_versions(slot, origins):
-                updated = BitMap()
+            if cause == "insert" and updated:
+                if known is None:
+                    known = set(np.unique(versions(self, origins).origin >> POSITION_BITS).tolist())
+                updated = updated if slot in known else BitMap()
             rows = visible(self.head, slot) | updated
             if cause == "update":
                 rows &= born(self.head.parts[slot], origins)
@@ -149,6 +149,7 @@ def side_of(
     removed, placed, causes = _last_causes(deltas)
     gone: dict[str, dict[int, BitMap]] = {}
     back: dict[int, BitMap] = {}
+    undone: set[int] = set()
     for slot in _differing(base, head):
         stays = slot in head.parts
         left = _lost(base, head, slot)
@@ -160,14 +161,16 @@ def side_of(
         for cause, rows in causes.get(slot, {}).items() if stays else ():
             _add(gone, _CLASS_OF_LOSS.get(cause, cause), slot, left & rows)
             left = left - rows
+        # Without a record it went where the side got the rest from: no statement takes a slot but an overwrite.
+        if not stays and removed.get(slot, "restore" if left else "overwrite") == "restore":
+            undone.add(slot)
         why = removed.get(slot, "delete")
         why = "delete" if overwritten and why == "overwrite" else why
         _add(gone, _CLASS_OF_LOSS.get(why, why), slot, left)
     new = {slot: placed.get(slot, "insert") for slot in head.parts if slot not in base.parts}
     new = {slot: _CLASS_OF_GAIN.get(cause, cause) for slot, cause in new.items()}
-    undone = frozenset(slot for slot, cause in removed.items() if cause == "restore")
     older = frozenset[int]() if wrote is None else frozenset(new.keys() - wrote)
-    return Side(base, head, gone, new, back, causes, (), undone, older)
+    return Side(base, head, gone, new, back, causes, (), frozenset(undone), older)
 
 
 def lost_since(base: TableState, head: TableState) -> dict[int, BitMap]:
@@ -197,16 +200,30 @@ def _add(gone: dict[str, dict[int, BitMap]], cause: str, slot: int, rows: BitMap
         slots[slot] = slots[slot] | rows if slot in slots else rows
 
 
-def placed_since(deltas: Iterable[TableDelta]) -> dict[int, Part]:
-    """The slots that these events placed, also those that a statement took away again; what was undone is not there."""
-    found: dict[int, Part] = {}
+def placed_since(deltas: Iterable[TableDelta]) -> tuple[dict[int, Part], dict[int, BitMap]]:
+    """The slots that these events placed, also those that a statement took away again; and the rows of them that going
+    back took away, unless a statement had killed them before: these are as if they had never been there."""
+    placed: dict[int, Part] = {}
+    killed: dict[int, BitMap] = {}
+    undone: dict[int, BitMap] = {}
     for delta in deltas:
         if delta.cause == "restore":
-            for slot in delta.removed:
-                found.pop(slot, None)
+            taken = {slot: BitMap(range(placed[slot].rows)) for slot in delta.removed if slot in placed}
+            for slot, rows in (*taken.items(), *delta.killed.items()):
+                undone[slot] = undone.get(slot, _NONE) | (rows - killed.get(slot, _NONE))
+        elif delta.cause != "update":  # whose rows go on as other versions
+            for slot, rows in delta.killed.items():
+                killed[slot] = killed.get(slot, _NONE) | rows
+        for slot, rows in delta.revived.items():
+            killed[slot], undone[slot] = killed.get(slot, _NONE) - rows, undone.get(slot, _NONE) - rows
         for part in delta.placed:
-            found[part.slot] = part
-    return found
+            placed[part.slot] = part
+            undone.pop(part.slot, None)
+    undone = {slot: rows for slot, rows in undone.items() if rows and slot in placed}
+    for slot, rows in list(undone.items()):
+        if len(rows) == placed[slot].rows:
+            del placed[slot], undone[slot]
+    return placed, undone
 
 
 def _last_causes(
@@ -248,11 +265,11 @@ def ids_of(rows: Positions) -> np.ndarray:
 def origins_of(ids: np.ndarray, parts: Mapping[int, Part], origins: Origins) -> np.ndarray:
     """The origin of every row: itself, unless its part says otherwise."""
     found: np.ndarray = ids.copy()
-    slots = ids >> POSITION_BITS
-    for slot in np.unique(slots):
-        part = parts[int(slot)]
+    order = np.argsort(ids, kind="stable")
+    slots = ids[order] >> POSITION_BITS
+    for here in np.split(order, np.flatnonzero(np.diff(slots)) + 1) if len(ids) else ():
+        part = parts[int(ids[here[0]] >> POSITION_BITS)]
         if part.has_origin:
-            here = slots == slot
             found[here] = origins(part)[ids[here] & ((1 << POSITION_BITS) - 1)]
     return found
 

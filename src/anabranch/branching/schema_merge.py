@@ -253,13 +253,15 @@ class _Merge:
             taken = next((side for side in (ours, theirs) if side.type == type_), ours)
             left = theirs if taken is ours else ours
             default = default if types.widens(left.type, type_) else taken.write_default
+        nullable = _stricter([base.nullable for base in bases], ours.nullable, theirs.nullable)
+        self.set_aside |= theirs.nullable != nullable and any(base.nullable != theirs.nullable for base in bases)
         # Ours' id stays, unless theirs alone has another one than the bases.
         holder = theirs if bases and all(base.physical == ours.physical for base in bases) else ours
         return Column(
             label,
             type_,
             holder.physical,
-            _stricter([base.nullable for base in bases], ours.nullable, theirs.nullable),
+            nullable,
             three_way([base.comment for base in bases] or [None], ours.comment, theirs.comment),
             holder.initial_default,
             default,

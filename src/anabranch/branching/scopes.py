@@ -23,11 +23,15 @@ TELLING: Final[tuple[Operation, ...]] = ("overwrite", "restore", "create", "drop
 def had(changes: Iterable[tuple[Commit, Change]]) -> dict[Position, int]:
     """The overwrites that a table has had and that nothing has undone, each by the commit that first ran it -> the
     version at which it came. `changes`: all TELLING ones along a lineage, oldest first."""
+    changes = list(changes)
+    back = sorted({c.detail["version"] for _, c in changes if c.operation == "restore" and "version" in c.detail})
     now: dict[Position, int] = {}
     ever: dict[Position, int] = {}
-    known: dict[int, dict[Position, int]] = {-1: now}
+    known: dict[int, dict[Position, int]] = {}  # as of the versions that a RESTORE goes back to
     for commit, change in changes:
         detail, version = change.detail, commit.version
+        while back and back[0] < version:
+            known[back.pop(0)] = dict(now)
         came = {Position(*of): version for of in detail.get(HAD, ())}
         if change.operation == "overwrite" and detail.get("scope"):
             by = Position(commit.branch_id, version)
@@ -35,13 +39,14 @@ def had(changes: Iterable[tuple[Commit, Change]]) -> dict[Position, int]:
         if change.operation == "drop":
             now = {}
         elif change.operation == "restore" and "version" in detail:
-            now = known[max(at for at in known if at <= detail["version"])]
+            now = dict(known[detail["version"]])
         undone = {Position(*of) for of in detail.get(UNDONE, ())}
         redone = {Position(*of) for of in detail.get(REDONE, ())}
         ever |= came
-        now = {of: at for of, at in now.items() if of not in undone} | came
+        for of in undone & now.keys():
+            del now[of]
+        now |= came
         now |= {of: ever[of] for of in redone & ever.keys()}
-        known[version] = now
     return now
 
 

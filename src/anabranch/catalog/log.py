@@ -17,7 +17,7 @@ from anabranch.catalog.merged import Merges
 from anabranch.catalog.tables import change, commit_log
 from anabranch.errors import NotFound
 from anabranch.model.history import Commit, Lineage, Position, Segment, since
-from anabranch.model.records import Change, Operation
+from anabranch.model.records import Change, Done, Operation
 
 _COMMIT = (
     commit_log.c.branch_id, commit_log.c.version, commit_log.c.id, commit_log.c.time_us, commit_log.c.author,
@@ -53,7 +53,7 @@ def _commits_of(on: On) -> Any:
     touched = (
         select(change.c.branch_id, change.c.version)
         .select_from(on(change))
-        .where(change.c.object_id == bindparam("object"))
+        .where(change.c.object_id == bindparam("object"), change.c.operation != "kept")
         .distinct()
         .subquery()
     )
@@ -65,6 +65,7 @@ _NEWEST_OF = (
     select(change.c.version)
     .where(
         change.c.object_id == bindparam("object"),
+        change.c.operation != "kept",
         change.c.branch_id == bindparam("branch"),
         change.c.version > bindparam("after"),
         change.c.version <= bindparam("upto"),
@@ -93,6 +94,10 @@ def _changes_of_class(on: On) -> Any:
     return _all_changes(on).where(change.c.object_id.in_(objects), change.c.operation.in_(operations))
 
 
+def _done(on: On) -> Any:
+    return select(change.c.kind, change.c.object_id, change.c.operation).select_from(on(change)).distinct()
+
+
 NEWER = (
     select(*_COMMIT, *_CHANGE)
     .join_from(change, commit_log, _SAME_COMMIT)
@@ -101,7 +106,7 @@ NEWER = (
 )
 """What a branch itself did after a version; `changes_in` makes changes of it."""
 
-_LOG, _HISTORY = Along(_commits), Along(_commits_of)
+_LOG, _HISTORY, _DONE = Along(_commits), Along(_commits_of), Along(_done)
 _CHANGES, _CHANGES_OF, _CHANGES_OF_CLASS = Along(_all_changes), Along(_changes_of), Along(_changes_of_class)
 
 
@@ -165,6 +170,13 @@ class Log(Branches):
         for commit, done in changes_in(in_batches(object_ids, read)):
             found.setdefault(done.object_id, []).append((commit, done))
         return found
+
+    def done(self, segments: Lineage) -> list[Done]:
+        """What any commits did, each thing once, in an order of its own."""
+        known = made_along(segments, self._memory.made)
+        if known is None:
+            return sorted({Done(*row) for row in _DONE.rows(self._db.rows, segments)})
+        return sorted({Done(c.kind, c.object_id, c.operation) for one in known for c in one.changes})
 
     def _changes(self, run: Run, segments: Lineage, object_id: str | None) -> list[tuple[Commit, Change]]:
         if object_id is None:

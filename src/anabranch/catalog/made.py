@@ -56,7 +56,7 @@ def _as_read(delta: TableDelta, version: int) -> TableDelta:
 
 def made_along(segments: Lineage, known: Mapping[tuple[int, int], Made]) -> list[Made] | None:
     """The commits of a lineage, oldest first; None: not all of them are known."""
-    if segments and segments[0].upto - segments[-1].after > COMMITS:
+    if sum(segment.upto - segment.after for segment in segments) > COMMITS:
         return None
     found = []
     for segment in reversed(segments):

@@ -7,7 +7,7 @@ commit. After a criss-cross the rows that its bases disagree on are contests of 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow as pa
 from anabranch.branching.criss_cross import Dispute, disputed, left_standing, overwritten
 from anabranch.branching.fields import lacking
 from anabranch.branching.row_merge import NO_ROWS, Changed, Contest, Replay
-from anabranch.branching.rows import ids_of, origins_of
+from anabranch.branching.rows import Positions, ids_of, origins_of, visible
 from anabranch.branching.settle import Bases, Settled, chosen, same_rows, settle
 from anabranch.branching.versions import changed_by
 from anabranch.commands.merge_plan import TableMerge
@@ -26,10 +26,44 @@ from anabranch.commands.returning import filled, left_behind, returning
 from anabranch.model.conflict import ConflictRecord
 from anabranch.model.part import POSITION_BITS
 from anabranch.model.schema import Schema
+from anabranch.model.state import TableState
 from anabranch.storage.row_ids import by_slot
 
 if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """Rows that the bases disagree on and the heads have in different versions: what theirs did to those that ours
+    overwrote (`over`) does not count, and those that theirs overwrote die (`dies`)."""
+
+    dispute: Dispute
+    over: np.ndarray
+    dies: np.ndarray
+
+    @property
+    def left(self) -> Dispute:
+        return self.dispute.where(~self.over & ~self.dies)
+
+    def deleted(self, base: TableState) -> Positions:
+        """Rows that one of the bases has and theirs has deleted, and that ours shows; without those of the common
+        `base`, of which that is known."""
+        contest = self.left.contest
+        rows = by_slot(contest.base[(contest.theirs < 0) & (contest.ours >= 0)])
+        return {slot: left for slot in rows if (left := rows[slot] - visible(base, slot))}
+
+
+def crossed_by(merger: TableMerger) -> Crossed:
+    bases = [merger.state(base) for base in merger.bases_at]
+    dispute = disputed(bases, merger.mine.head, merger.other.head, merger.origins)
+    # Of an overwrite that a base has it must be known what it took; to one that none has, no base row is younger.
+    over = overwritten(dispute.contest, dispute.contest.ours, bases, merger.mine.scopes)
+    over &= merger.overwrites.taken_from_ours(dispute.origins) | overwritten(
+        dispute.contest, dispute.contest.ours, bases, merger.overwrites.unknown
+    )
+    dies = overwritten(dispute.contest, dispute.contest.theirs, bases, merger.other.scopes) & ~over
+    return Crossed(dispute, over, dies)
 
 
 class Contests:
@@ -63,22 +97,14 @@ class Contests:
 
     # --- criss-crosses ------------------------------------------------------------------------------------------------
 
-    def cross(self, contest: Contest, changed: Changed) -> tuple[Contest, Changed]:
+    def cross(self, crossed: Crossed, contest: Contest, changed: Changed) -> tuple[Contest, Changed]:
         """Settles what the bases disagree on; gives what is left of a contest, and of the rows that theirs changed."""
-        merger = self.merger
-        bases = [merger.state(base) for base in merger.at.bases]
-        dispute = disputed(bases, merger.mine.head, merger.other.head, merger.origins)
-        # Of an overwrite that a base has it must be known what it took; to one that none has, no base row is younger.
-        over = overwritten(dispute.contest, dispute.contest.ours, bases, merger.mine.scopes)
-        over &= merger.overwrites.taken_from_ours(dispute.origins) | overwritten(
-            dispute.contest, dispute.contest.ours, bases, merger.overwrites.unknown
-        )
-        dies = overwritten(dispute.contest, dispute.contest.theirs, bases, merger.other.scopes) & ~over
+        dispute, over, dies = crossed.dispute, crossed.over, crossed.dies
         if over.any() or dies.any():  # A4, A5; and theirs' overwrite
             self.made.news = True
             self.replay.kill_ids("update", dispute.contest.theirs[over])
             self.replay.kill_ids("overwrite", dispute.contest.ours[dies])
-        same = self._crossed(dispute.where(~over & ~dies))
+        same = self._crossed(crossed.left)
         left = contest.where(~np.isin(self._origins(contest.base), dispute.origins))
         if not len(same):
             return left, changed
@@ -104,13 +130,17 @@ class Contests:
             ours_dies, theirs_dies = chosen(contest, merger.choice or "theirs")
             ours_dies = np.unique(np.concatenate([ours_dies, contest.ours[lost]]))
         else:
-            versions = tuple(zip(map(merger.state, merger.at.bases), dispute.versions, strict=True))
+            versions = tuple(zip(map(merger.state, merger.bases_at), dispute.versions, strict=True))
             done = self._by_values(contest, dispute.origins, versions)
             ours_dies, theirs_dies = done.ours_dies, done.theirs_dies
             same = dispute.origins[~done.changed_there]
         heads = [(merger.mine.head, contest.ours, ours_dies), (merger.other.head, contest.theirs, theirs_dies)]
+        slots = contest.base >> POSITION_BITS
+        undone = contest.ours[(contest.theirs < 0) & ~np.isin(slots, list(merger.other.head.parts))]
         for head, ids, dies in heads:
-            self.replay.kill_ids("update", dies)
+            taken_back = np.isin(dies, undone)
+            self.replay.kill_ids("restore", dies[taken_back])
+            self.replay.kill_ids("update", dies[~taken_back])
             stays = (ids >= 0) & ~np.isin(ids, dies)
             lost = stays & ~left_standing(merger.mine.head, self.replay, ids)
             if lost.any() and not self.made.conflicts:

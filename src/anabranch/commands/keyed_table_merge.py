@@ -61,7 +61,7 @@ def merge_keyed(merger: TableMerger, made: TableMerge) -> None:
     assert made.schema is not None
     assert made.record is not None
     assert merger.ours is not None
-    bases = [merger.state(base) for base in merger.at.bases]
+    bases = [merger.state(base) for base in merger.bases_at]
     merge = KeyedMerge(merger.session, merger.id, merger.name, bases, merger.mine, merger.other)
     made.news |= merge.news or bool(made.conflicts)
     # Without theirs' flushes only a schema that ours' own rows may not fit is a question.

@@ -27,7 +27,7 @@ from anabranch.commands.resolutions import Resolution
 from anabranch.commands.spoken import Spoken, spoken
 from anabranch.commands.statements import Statement
 from anabranch.errors import DataError, ExpressionError
-from anabranch.execution.plan import ScanPlan, TableView
+from anabranch.execution.plan import TableView, plan_scan
 from anabranch.execution.predicate import Predicate
 from anabranch.execution.reader import ROW_ID, read_batches
 from anabranch.execution.spark_rows import AT_ONCE
@@ -228,9 +228,9 @@ class Inserts:
     def _found_here(self, on: OnRows, predicate: str) -> np.ndarray:
         merger, state = self.merger, self._state()
         view = TableView(merger.name, on.schema, state, merger.written(state.parts), merger.session.folder(merger.id))
-        plan = ScanPlan(view, (), tuple(state.parts.values()), 0, Predicate(predicate))
         with on.then.times():
             on.compiled(predicate, condition=True)
+            plan = plan_scan(view, (), Predicate(predicate))
             found = [batch.column(ROW_ID).to_numpy() for batch in read_batches(plan, ids=True)]
         return self._new(np.concatenate([_NONE, *found]))
 

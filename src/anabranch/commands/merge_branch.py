@@ -131,7 +131,7 @@ def _apply(
 
     def attempt() -> MergeReport:
         bases, theirs = ((after,), before) if backwards else ((before,), after)
-        plan = plan_merge(session, Positions(bases, session.head(), theirs), wishes)
+        plan = plan_merge(session, Positions(bases, session.head(), theirs, replays=True), wishes)
         plan.conflicts = told_of_absent(session, plan.at.ours, plan.tables, plan.conflicts)
         if backwards and not plan.conflicts and not plan.is_empty:
             _as_undoing(session, plan)
@@ -159,8 +159,9 @@ def _as_undoing(session: Session, plan: MergePlan) -> None:
             replay.revived |= delta.revived
         made.deltas = replay.deltas() if replay is not None else []
         undone = undone_by_revert(session.catalog, plan.at.bases[0], table_id)
+        on_rows = ROW_CLASSES if made.revives else (*ROW_CLASSES, "restore")
         made.operations = [
-            ("restore" if operation in ROW_CLASSES else operation, undone if operation in ROW_CLASSES else detail)
+            ("restore", undone) if operation in on_rows else (operation, detail)
             for operation, detail in made.operations
         ]
 
@@ -278,7 +279,7 @@ def _commit(session: Session, plan: MergePlan, verb: str, message: str, merged: 
         _admit(session, plan, moved, verb, merged)
 
     try:
-        request = _request(session, plan, written)
+        request = _request(session, plan, written, merges=merged is not None)
         fresh = frozenset(part.id for _, part in written)
         return session.commit(plan.at.ours, verb, message, admit=admit, merged=merged, fresh=fresh, **request)
     except CommitConflict:
@@ -313,7 +314,7 @@ def _kept_moving(commit: Commit, change: Change, verb: str) -> ConflictRecord:
     )
 
 
-def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]]) -> dict[str, Any]:
+def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]], *, merges: bool) -> dict[str, Any]:
     tables, schemas, partitions, hidden = [], [], [], []
     deltas: list[TableDelta] = []
     changes = [_database_change(plan, record, what) for record, done in plan.databases for what in done]
@@ -331,6 +332,8 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
         deltas += _with_combined(session, table_id, record, made, written)
         hidden += [(table_id, id) for id in made.hidden]
         changes += made.changes(table_id, record.database_id)
+    if merges:
+        changes += _kept(plan, changes)
     return {
         "changes": changes,
         "databases": tuple(record for record, _ in plan.databases),
@@ -340,6 +343,25 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]])
         "deltas": tuple(deltas),
         "hidden_schemas": tuple(hidden),
     }
+
+
+def _kept(plan: MergePlan, changes: Sequence[Change]) -> list[Change]:
+    """Objects that stay as ours has them, while theirs has them otherwise: whoever merges this later must know. With
+    one base that is where more than rows changed on theirs, and a resolution kept it out. (Of rows ours has changed
+    those that it keeps, and tells so.)"""
+    assert plan.ground is not None
+    history, at = plan.ground.history, plan.at
+    told = {change.object_id for change in changes if change.operation not in ROW_CLASSES}
+    (ours, its), (theirs, tables) = history.touched(at.ours), history.touched(at.theirs)
+    if len(at.bases) > 1:
+        databases, tables = [*ours, *theirs], [*its, *tables]
+    else:
+        reshaped = history.reshaped(at.theirs)
+        databases, tables = ([id for id in ids if id in reshaped] for ids in (theirs, tables))
+    return [
+        *(Change("database", id, "kept") for id in dict.fromkeys(databases) if id not in told),
+        *(Change("table", id, "kept") for id in dict.fromkeys(tables) if id not in told),
+    ]
 
 
 def _database_change(plan: MergePlan, record: DatabaseRecord, operation: Operation) -> Change:

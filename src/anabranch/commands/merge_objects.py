@@ -84,15 +84,18 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
     inside = [m for m in plan.tables.values() if m.record is not None and m.record.database_id == database_id]
     known = {id for base in at.bases for id in _table_ids(session, base, database_id)}
     created = _table_ids(session, at.ours, database_id) - known - _table_ids(session, at.theirs, database_id)
+    moved = {id: record for id, record in catalog.tables_by_id(at.theirs, created).items() if not record.dropped}
     cascades = _drops_with_tables(session, at, database_id)
+    filled = "moved a table into it" if moved else None if cascades or not created else "created a table in it"
     merged = merge_database(
         bases,
         ours,
         theirs,
         theirs_changed_tables=any(not made.record.dropped for made in inside if made.record),
-        ours_created_tables=bool(created) and not cascades,
+        ours_filled_it=filled,
         resolve=wishes.resolve,
         backwards=at.backwards,
+        replays=at.replays,
     )
     plan.conflicts += merged.conflicts
     if merged.settled and not merged.changes:
@@ -106,10 +109,24 @@ def _merge_database(session: Session, plan: MergePlan, database_id: str, wishes:
                 plan.cascades.add(database_id)
             left = [record for record in catalog.tables(at.ours, database_id) if record.id not in plan.tables]
             states = catalog.states(at.ours, [record.id for record in left])
-            for record in left:
+            for id, there in moved.items():
+                _move_back(plan, id, there, next((record for record in left if record.id == id), None))
+            for record in (record for record in left if record.id not in moved):
                 name = qualified(merged.record.name, record.name)
                 gone, rows = replace(record, dropped=True), partial(Effect, go=states[record.id].rows)
                 plan.tables[record.id] = TableMerge(name, gone, record, operations=[("drop", {})], counting=rows)
+
+
+def _move_back(plan: MergePlan, table_id: str, theirs: TableRecord, ours: TableRecord | None) -> None:
+    """Theirs dropped the database, but not a table that ours moved into it: that goes where theirs has it. `ours`: as
+    ours has it, if theirs changed nothing in it."""
+    if ours is None:
+        made = plan.tables[table_id]
+    else:
+        made = plan.tables[table_id] = TableMerge(theirs.name, ours, ours)
+    if made.record is not None and not made.record.dropped:
+        made.record = replace(made.record, database_id=theirs.database_id, name=theirs.name)
+        made.operations.append(("rename", {}))
 
 
 def _leave_created(plan: MergePlan, database_id: str) -> None:

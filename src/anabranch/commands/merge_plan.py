@@ -28,6 +28,8 @@ class Positions:
     bases: tuple[Position, ...]
     ours: Position
     theirs: Position
+    replays: bool = False
+    """A CHERRY PICK or REVERT: the base is no ancestor of ours, which may never have had what is there."""
 
     @property
     def backwards(self) -> bool:
@@ -80,6 +82,8 @@ class TableMerge:
     """Theirs has something that ours has not, even if nothing comes of it: the merge is worth an edge."""
     shows: bool = True
     """Its rows are not the very versions that ours has, as far as that was asked."""
+    shows_columns: bool = True
+    """A change of columns is more than other names for them in files."""
     combined: pa.Table | None = None
     origins: np.ndarray | None = None
     changed: frozenset[str] | None = frozenset()
@@ -116,7 +120,8 @@ class TableMerge:
     @property
     def changes_something(self) -> bool:
         """Whether ours is another table after it, or would be without conflicts."""
-        seen = any(operation not in (*ROW_CLASSES, "restore") for operation, _ in self.operations)
+        hidden = ROW_CLASSES if self.shows_columns else (*ROW_CLASSES, "column")
+        seen = any(operation not in (*hidden, "restore") for operation, _ in self.operations)
         return bool(seen or self.conflicts or (self.operations and self.shows))
 
     @property
@@ -168,7 +173,7 @@ class TableMerge:
     def words(self) -> list[Operation]:
         """What a person is told that it does: of operations on rows those that show."""
         objects = [operation for operation, _ in self.operations if operation not in ROW_CLASSES]
-        if not self._revives:
+        if not self.revives:
             objects = [operation for operation in objects if operation != "restore"]
         if self.before and self.record and self.before.schema_id == self.record.schema_id and not self.new_schema:
             objects = [operation for operation in objects if operation != "column"]
@@ -180,7 +185,7 @@ class TableMerge:
         return list(dict.fromkeys([*objects, *sorted(rows)]))
 
     @property
-    def _revives(self) -> bool:
+    def revives(self) -> bool:
         """Whether ours has dropped the table; a `restore` is otherwise one of rows."""
         return self.before is not None and self.before.dropped
 

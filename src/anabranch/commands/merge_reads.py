@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from anabranch.branching.base import reached
+from anabranch.branching.base import merge_bases, reached
 from anabranch.catalog import Catalog
 from anabranch.commands.merge_plan import Positions
 from anabranch.model.history import Commit, Lineage, Position, Segment, shared_version
-from anabranch.model.records import ROW_CLASSES, Change, DatabaseRecord, TableDelta, TableRecord
+from anabranch.model.records import ROW_CLASSES, Change, DatabaseRecord, Done, Operation, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 from anabranch.model.state import TableState
 
@@ -24,17 +24,19 @@ Changes = Mapping[str, Sequence[tuple[Commit, Change]]]
 """Object -> what commits did to it, oldest first."""
 Found = TypeVar("Found")
 Reader = TypeVar("Reader", "History", "Batch")
+Asked = ParamSpec("Asked")
 
 
-def once(read: Callable[[Reader, Position], Found]) -> Callable[[Reader, Position], Found]:
+def once(read: Callable[Concatenate[Reader, Asked], Found]) -> Callable[Concatenate[Reader, Asked], Found]:
     """What is read at a position is kept for as long as its reader is."""
     name = read.__name__
 
     @wraps(read)
-    def known(self: Reader, at: Position) -> Found:
-        found: Found | None = self._found.get((name, at))
+    def known(self: Reader, *at: Asked.args, **named: Asked.kwargs) -> Found:
+        key = (name, *at)
+        found: Found | None = self._found.get(key)
         if found is None:
-            found = self._found[name, at] = read(self, at)
+            found = self._found[key] = read(self, *at, **named)
         return found
 
     return known
@@ -45,7 +47,7 @@ class History:
 
     def __init__(self, catalog: Catalog, at: Positions) -> None:
         self.catalog, self.at = catalog, at
-        self._found: dict[tuple[str, Position], Any] = {}
+        self._found: dict[tuple[Any, ...], Any] = {}
 
     @once
     def shared(self, head: Position) -> int:
@@ -59,10 +61,9 @@ class History:
     @cached_property
     def behind(self) -> Lineage:
         """All commits that either head reaches, those that it merged and what these had merged included."""
-        merges = self.catalog.merges()
         highest: dict[int, int] = {}
         for head in (self.at.ours, self.at.theirs):
-            for id, upto in reached(head, self.catalog.origin, merges, self.catalog.reaches).items():
+            for id, upto in self._reached(head).items():
                 highest[id] = max(upto, highest.get(id, upto))
         return tuple(Segment(id, -1, upto) for id, upto in highest.items())
 
@@ -73,31 +74,46 @@ class History:
 
     def touched(self, side: Position) -> tuple[list[str], list[str]]:
         """Ids of the databases and tables in which a side may differ from a base."""
-        kinds = {id: done[0][1].kind for changes in self._apart(side) for id, done in changes.items()}
-        return [id for id, kind in kinds.items() if kind == "database"], [
-            id for id, kind in kinds.items() if kind == "table"
-        ]
+        found = self._apart(side)
+        return [id for kind, id in found if kind == "database"], [id for kind, id in found if kind == "table"]
 
     @once
     def reshaped(self, side: Position) -> set[str]:
         """Databases and tables in which more than rows may differ from a base."""
-        changes = (change for changed in self._apart(side) for done in changed.values() for _, change in done)
-        return {change.object_id for change in changes if change.operation not in ROW_CLASSES}
+        return {id for (_, id), operations in self._apart(side).items() if not operations.issubset(ROW_CLASSES)}
 
     def inserted_only(self, table_id: str) -> bool:
         """Whether theirs did nothing else to a table since the only base."""
-        done = [change for changes in self._apart(self.at.theirs) for _, change in changes.get(table_id, ())]
-        return len(self.at.bases) == 1 and all(change.operation == "insert" for change in done)
+        return len(self.at.bases) == 1 and self._apart(self.at.theirs).get(("table", table_id), set()) <= {"insert"}
 
     @once
-    def _apart(self, side: Position) -> list[Changes]:
-        """What a side and the bases each did that the other has not; and what came after a base on its branch, where
-        the side has merged that: of what only came and went there, no commit of the side's own tells."""
-        of_bases = [self._since(base, self._had_by(side, base)) for base in self.at.bases]
-        others = [base for base in self.at.bases if self._shared_with(side, base) < base.version]
-        merged = [(Position(base.branch_id, self._merged(side, base.branch_id)), base.version) for base in others]
-        later = [self._since(at, version) for at, version in merged if at.version > version]
-        return [self.changes(side), *of_bases, *later]
+    def _apart(self, side: Position) -> Mapping[tuple[str, str], set[Operation]]:
+        """What was done to objects since a side and a base were one, in the order of the side's own commits. What only
+        one of several bases has counts for all."""
+        found: dict[tuple[str, str], set[Operation]] = {}
+        for base in self.at.bases:
+            common, *_ = merge_bases(side, base, self.catalog.origin, self.catalog.merges(), self.catalog.reaches)
+            for done in (*self._between(common, side), *self._between(common, base)):
+                found.setdefault((done.kind, done.object_id), set()).add(done.operation)
+        return found
+
+    def _between(self, ancestor: Position, at: Position) -> Iterable[Done]:
+        """What was done in all commits that a position reaches and its ancestor does not: where an object differs, one
+        of them has changed or `kept` it. On the position's own history each tells what changed there; a merge that
+        keeps an object tells nothing, though what it merged may be undone there by what came from a third branch."""
+        if self._shared_with(at, ancestor) >= ancestor.version:
+            own = self._since(at, ancestor.version)
+            return (Done(c.kind, c.object_id, c.operation) for changes in own.values() for _, c in changes)
+        reach, known = self._reached(at), self._reached(ancestor)
+        new = [Segment(id, known.get(id, self._fork(id)), upto) for id, upto in reach.items()]
+        return self.catalog.done(tuple(segment for segment in new if segment.upto > segment.after))
+
+    def _fork(self, branch_id: int) -> int:
+        branch = self.catalog.origin(branch_id)
+        return -1 if branch.parent_id is None else branch.fork
+
+    def _reached(self, at: Position) -> Mapping[int, int]:
+        return reached(at, self.catalog.origin, self.catalog.merges(), self.catalog.reaches)
 
     def batches(self, table_ids: Sequence[str]) -> Iterator[Batch]:
         """The tables in their order, with what can be read of them."""
@@ -130,7 +146,8 @@ class History:
         ]
         return max(direct, default=-1)
 
-    def _since(self, head: Position, after: int) -> dict[str, list[tuple[Commit, Change]]]:
+    @once
+    def _since(self, head: Position, after: int) -> Changes:
         found: dict[str, list[tuple[Commit, Change]]] = {}
         for commit, change in self.catalog.changes(head, after):
             found.setdefault(change.object_id, []).append((commit, change))
@@ -146,7 +163,7 @@ class Batch:
     def __init__(self, history: History, ids: Sequence[str], moved: set[str]) -> None:
         self.history, self.catalog, self.at = history, history.catalog, history.at
         self.ids, self.moved = ids, moved.intersection(ids)
-        self._found: dict[tuple[str, Position], Any] = {}
+        self._found: dict[tuple[Any, ...], Any] = {}
         self._schemas: dict[tuple[str, int], Schema] = {}
         self._aliases: dict[str, set[tuple[str, str]]] = {}
 
@@ -230,7 +247,7 @@ class Batch:
             self._schemas[key] = known
         if key not in self._schemas:
             wanted = {key} | {(record.id, record.schema_id) for record in self._all_records()}
-            for (kind, _), found in self._found.items():
+            for (kind, *_), found in self._found.items():
                 if kind == "states":
                     wanted |= {(id, part.schema_id) for id, state in found.items() for part in state.parts.values()}
             self._schemas |= self.catalog.schemas(wanted)

@@ -90,7 +90,7 @@ class Overwrites:
 
     def standing(self, head: Position, side: Side) -> tuple[Scope, ...]:
         """The overwrites that changed something against one of the bases; of theirs, those that are news to ours."""
-        states = [self.sides.state(base) for base in self.at.bases[1:] and self.at.bases]
+        states = [self.sides.state(base) for base in self.sides.bases_at[1:] and self.sides.bases_at]
         sides = [side, *(side_of(state, side.head, []) for state in states)]
         taken = self._taken(head)
         stand = [s for s in self.of(head) if any(stands(s, taken, one, self.sides.origins) for one in sides)]

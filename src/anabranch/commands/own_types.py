@@ -16,6 +16,7 @@ import pyarrow as pa
 from anabranch.branching.equality import unequal
 from anabranch.branching.fields import stored_part
 from anabranch.branching.law import ADDED, NARROW
+from anabranch.branching.members import names_of
 from anabranch.branching.objects import Side as Choice
 from anabranch.branching.readable import Unheld, holds, unreadable
 from anabranch.branching.row_merge import Contest
@@ -126,25 +127,32 @@ def read_apart(
     found = {}
     for column in schema.columns:
         if column.physical in pairs:
-            mine, other = (replace(own, type=stored_part(own.type, column.type)) for own in pairs[column.physical])
+            mine, other = (_by_all_names(own, column) for own in pairs[column.physical])
             before, ours, here = _one_side(merger, mine, (merger.mine.head, contest.ours), bases)
-            _, theirs, there = _one_side(merger, other, (merger.other.head, contest.theirs), bases)
-            found[column.label] = Apart(before, ours, theirs, here, there)
+            its, theirs, there = _one_side(merger, other, (merger.other.head, contest.theirs), bases)
+            shown = next((old for old in (before, its) if old is not None), pa.nulls(len(contest), ours.type))
+            found[column.label] = Apart(shown, ours, theirs, here, there)
     return found
+
+
+def _by_all_names(own: Column, merged: Column) -> Column:
+    """A column as a side has it, by the names that files have for the merged one if the two are one column."""
+    names = {*names_of(own), *names_of(merged)} if set(names_of(own)) & set(names_of(merged)) else set(names_of(own))
+    return replace(own, type=stored_part(own.type, merged.type), aliases=tuple(sorted(names - {own.physical})))
 
 
 def _one_side(
     merger: TableMerger, column: Column, head: tuple[TableState, np.ndarray], bases: Versions
-) -> tuple[pa.Array, pa.Array, np.ndarray]:
-    """The column at the first base and at the head, and where the head differs from a base."""
+) -> tuple[pa.Array | None, pa.Array, np.ndarray]:
+    """The column at the first base, if the side's type holds it, and at the head; and where the head differs from a
+    base."""
     now = _values(merger, column, *head)
     olds = [_values(merger, column, *base) for base in bases]
     moved = np.zeros(len(head[1]), bool)
     for old, (_, ids) in zip(olds, bases, strict=True):
         # What cannot be read in the side's own type was another type before, and so another value.
         moved |= (ids < 0) | (True if old is None or now is None else unequal(old, now))
-    nothing = pa.nulls(len(moved), to_arrow(column.type))
-    return (nothing if olds[0] is None else olds[0]), (nothing if now is None else now), moved
+    return olds[0], pa.nulls(len(moved), to_arrow(column.type)) if now is None else now, moved
 
 
 def _values(merger: TableMerger, column: Column, state: TableState, ids: np.ndarray) -> pa.Array | None:

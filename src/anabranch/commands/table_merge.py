@@ -27,7 +27,7 @@ from anabranch.branching.schema_merge import alike, merge_schemas, shown_alike
 from anabranch.branching.scopes import HAD, scope_json
 from anabranch.branching.settle import same_rows
 from anabranch.branching.versions import surely_differs
-from anabranch.commands.contests import Contests
+from anabranch.commands.contests import Contests, crossed_by
 from anabranch.commands.keyed_merge import list_deltas
 from anabranch.commands.keyed_table_merge import check_engine, merge_keyed
 from anabranch.commands.meet_inserts import Inserts
@@ -42,8 +42,8 @@ from anabranch.commands.session import Session
 from anabranch.commands.statements import BROUGHT, Statements
 from anabranch.commands.table_sides import TableSides
 from anabranch.model.conflict import ConflictRecord
-from anabranch.model.history import Segment
-from anabranch.model.records import Operation, PartitionRecord
+from anabranch.model.history import Position, Segment
+from anabranch.model.records import Operation, PartitionRecord, TableRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.options import option
 from anabranch.storage.row_ids import by_slot, united, without
@@ -93,6 +93,7 @@ class TableMerger(TableSides):
             name=self.name,
             resolve=self.choice,
             backwards=self.at.backwards,
+            replays=self.at.replays,
         )
         made.conflicts += merged.conflicts
         made.record = merged.record
@@ -122,7 +123,8 @@ class TableMerger(TableSides):
         theirs, ours = self.theirs, self.ours
         if theirs is None or theirs.dropped or (ours is not None and not ours.dropped):
             return False
-        return rows_changed or any(base != theirs for base in self.bases)
+        as_theirs = (base and replace(base, schema_id=theirs.schema_id) for base in self.bases)
+        return rows_changed or any(base != theirs for base in as_theirs)
 
     # --- what changed -------------------------------------------------------------------------------------------------
 
@@ -130,30 +132,46 @@ class TableMerger(TableSides):
         """Whether theirs changed columns, rows or named partitions."""
         if self.theirs is None or self.theirs.dropped:
             return False
-        if any(base is None or base.schema_id != self.theirs.schema_id for base in self.bases):
+        if any(base is None or self._has_other_columns(base) for _, base in self._compared):
             return True
         if self._theirs_changed_rows():
             return True
         if not self.schema(self.theirs).partitioned_by:
             return False
-        return any(self._partitions(base) != self._partitions(self.at.theirs) for base in self.at.bases)
+        return any(self._partitions(at) != self._partitions(self.at.theirs) for at, _ in self._compared)
+
+    @cached_property
+    def _kept(self) -> bool:
+        """Whether ours still has the table."""
+        return self.ours is not None and not self.ours.dropped
+
+    @property
+    def _compared(self) -> Sequence[tuple[Position, TableRecord | None]]:
+        """The bases that show the table, if any does, as their positions and records."""
+        return [(at, base) for at, base in zip(self.at.bases, self.bases, strict=False) if at in self.bases_at]
+
+    def _has_other_columns(self, base: TableRecord) -> bool:
+        """Against a table that ours has dropped, what columns show decides."""
+        assert self.theirs is not None
+        if base.schema_id == self.theirs.schema_id:
+            return False
+        return self._kept or not shown_alike(self.schema(base), self.schema(self.theirs))
 
     def _theirs_changed_rows(self) -> bool:
         """Against a table that ours has dropped, what rows show decides, unless files are compared."""
         assert self.theirs is not None
         if self._differs_from_one():
             return True
-        kept = self.ours is not None and not self.ours.dropped
-        if kept and self.schema(self.theirs).primary_key and self._order_differs():
+        if self._kept and self.schema(self.theirs).primary_key and self._order_differs():
             return True
-        if kept or self.detect == "file" or not self.other.changed or self.schema(self.theirs).primary_key:
+        if self._kept or self.detect == "file" or not self.other.changed or self.schema(self.theirs).primary_key:
             return self.other.changed
         nothing = side_of(self.base_state, self.base_state, [])
         return self._shows_news(merge_rows(self.name, nothing, self.other, self.detect, self.origins))
 
     def _order_differs(self) -> bool:
         """Whether the flushes of a keyed table stand in another order on theirs, so that it may show other rows."""
-        bases = [list(self.state(base).parts) for base in self.at.bases]
+        bases = [list(self.state(base).parts) for base in self.bases_at]
         return any(crossed(bases, list(self.state(self.here).parts), list(self.state(self.at.theirs).parts)))
 
     def _shows_news(self, merged: RowMerge) -> bool:
@@ -163,15 +181,18 @@ class TableMerger(TableSides):
 
     def _differs_from_one(self) -> bool:
         """Whether theirs has other rows than one of several bases: what they disagree on counts as changed."""
-        head, bases = self.state(self.at.theirs), [self.state(base) for base in self.at.bases[1:] and self.at.bases]
-        return any(side_of(base, head, []).changed for base in bases)
+        if len(self.bases_at) == 1:
+            return False
+        head = self.state(self.at.theirs)
+        return any(side_of(self.state(at), head, []).changed for at, _ in self._compared)
 
     # --- a table that only theirs has ---------------------------------------------------------------------------------
 
     def _take_over(self, made: TableMerge) -> None:
         """The same id, theirs' state as it is. What ours had in it before it was dropped counts as never had."""
         assert self.theirs is not None
-        state, now = self.state(self.at.theirs), self.state(self.here)
+        # (Of a table that was dropped each branch has kept its own rows, and no record tells how they differ.)
+        state, now = self.state(self.at.theirs), self.catalog.states(self.at.ours, [self.id])[self.id]
         is_new = all(base is None for base in self.bases)
         deltas = self.deltas(self.at.theirs) if is_new else self.catalog.deltas(self.at.theirs, self.id, -1)
         side = side_of(now, state, deltas)
@@ -203,14 +224,16 @@ class TableMerger(TableSides):
         assert self.theirs is not None
         assert made.record is not None
         ours, theirs = self.schema(self.ours), self.schema(self.theirs)
-        bases = [self.schema(base) for base in self.bases if base is not None]
+        bases = [self.schema(base) for _, base in self._compared if base is not None]
         if bases and all(base.id == theirs.id or alike(base, theirs) for base in bases):
             made.schema = ours
             if theirs.id != ours.id:
                 self._name_known(made, [theirs.columns])
             return
         if self._ours_is_base:  # theirs' schema as it is, also where a REVERT undoes a widening
-            made.schema, made.news = theirs, not shown_alike(ours, theirs)
+            named = with_aliases(ours.columns, [theirs.columns], self._known_aliases(ours, theirs))
+            made.schema, made.news = theirs, not shown_alike(replace(ours, columns=named), theirs)
+            made.shows_columns = made.news
             made.record = replace(made.record, schema_id=theirs.id)
             made.operations.append(("column", {}))
             return
@@ -219,8 +242,8 @@ class TableMerger(TableSides):
         made.conflicts += merged.conflicts
         made.schema, made.aliases, made.apart = merged.schema, merged.new_aliases, merged.apart
         made.left_out, made.beside = merged.left_out, merged.beside
-        shows = merged.new_aliases or not shown_alike(ours, merged.schema)
-        made.news |= bool(shows) or merged.set_aside
+        made.shows_columns = not shown_alike(ours, merged.schema)
+        made.news |= made.shows_columns or merged.set_aside or bool(merged.new_aliases)
         if merged.changed:
             detail = {"aliases": dict(merged.new_aliases)} if merged.new_aliases else {}
             made.operations.append(("column", detail))
@@ -238,10 +261,18 @@ class TableMerger(TableSides):
 
     @cached_property
     def _ours_is_base(self) -> bool:
-        """Whether ours did not change the table since the only base."""
+        """Whether ours did not change the table since the bases."""
         if not self.ours_moved:
             return True
-        return len(self.at.bases) == 1 and self.ours == self.bases[0] and not self.mine.changed and not self.born
+        if not all(base is not None and self._is_ours(base) for base in self.bases):
+            return False
+        return not (self.disagreed or self.mine.changed or self.born)
+
+    def _is_ours(self, base: TableRecord) -> bool:
+        """Whether a base's record and schema are those of ours."""
+        assert self.ours is not None
+        same = replace(self.ours, schema_id=base.schema_id) == base
+        return same and alike(self.schema(self.ours), self.schema(base))
 
     def _known_aliases(self, *schemas: Schema) -> set[tuple[str, str]]:
         found = {
@@ -252,7 +283,7 @@ class TableMerger(TableSides):
     def _merge_partitions(self, made: TableMerge) -> None:
         if made.schema is not None and not made.schema.partitioned_by:
             return
-        bases = [self._partitions(base) for base in self.at.bases]
+        bases = [self._partitions(base) for base in self.bases_at]
         ours, theirs = self._partitions(self.here), self._partitions(self.at.theirs)
         merged, conflicts = merge_partitions(bases, ours, theirs, table=self.name, resolve=self.choice)
         made.conflicts += conflicts
@@ -269,17 +300,25 @@ class TableMerger(TableSides):
         if made.schema.primary_key:
             merge_keyed(self, made)
             return
-        spared = {} if self.detect == "file" else self.disagreed  # settled by values
+        met = crossed_by(self) if len(self.bases_at) > 1 else None
         merged = merge_rows(
-            self.name, self.mine, self.other, self.detect, self.origins, self.shared, spared, lambda: self.risen
+            self.name,
+            self.mine,
+            self.other,
+            self.detect,
+            self.origins,
+            self.shared,
+            disagreed=self.disagreed,
+            crossed=met.deleted(self.base_state) if met and self.detect == "file" else {},
+            risen=lambda: self.risen,
         )
         resolution = self._resolution(made)
         if self.choice is None:
             made.conflicts += merged.conflicts
         replay, contest, changed = merged.replay, merged.contest, merged.changed
         contests = Contests(self, made, replay, resolution)
-        if len(self.at.bases) > 1:
-            contest, changed = contests.cross(contest, changed)
+        if met is not None:
+            contest, changed = contests.cross(met, contest, changed)
         asked = self.choice == "theirs" or resolution is not None or (self.detect != "file" and self.choice is None)
         if merged.meets_inserts and self.wishes.predicates and asked:
             Inserts(self, made, replay).meet(Statements(self).standing(changed), resolution)

@@ -54,6 +54,11 @@ class TableSides:
         self.catalog, self.at, self.here = session.catalog, reads.at, reads.here(table_id)
         self.ours_moved = table_id in reads.moved
         self.bases = [reads.records(base).get(table_id) for base in self.at.bases]
+        shown = [record is not None and not record.dropped for record in self.bases]
+        self.bases_at = (
+            tuple(at for at, is_shown in zip(self.at.bases, shown, strict=True) if is_shown) or self.at.bases
+        )
+        """Those that show the table, if any does: what the others lack is the table, not its rows."""
         self.ours, self.theirs = (reads.records(at).get(table_id) for at in (self.here, self.at.theirs))
         if self._unborn and all(side and not side.dropped for side in (self.ours, self.theirs)):
             self.bases = [self._as_born()]  # both have it, after a cherry-pick say: so they have its birth in common
@@ -63,6 +68,8 @@ class TableSides:
     @cached_property
     def name(self) -> str:
         known = [record for record in (self.ours, self.theirs, *self.bases) if record is not None]
+        if not known:  # one that came and went elsewhere
+            return self.id
         record = next((record for record in known if not record.dropped), known[0])
         for position in (self.at.ours, self.at.theirs):
             database = self.reads.databases(position).get(record.database_id)
@@ -103,7 +110,7 @@ class TableSides:
 
     @cached_property
     def _true_base(self) -> TableState:
-        common = common_state([self.state(base) for base in self.at.bases])
+        common = common_state([self.state(base) for base in self.bases_at])
         # Of a dropped table its dead rows stay: whoever brings the table back has not deleted them.
         return replace(common, parts={}) if self._unborn else common
 
@@ -116,12 +123,12 @@ class TableSides:
     @cached_property
     def disagreed(self) -> Positions:
         """Rows that some bases of a criss-cross have and others have not."""
-        return disagreed([self.state(base) for base in self.at.bases]) if len(self.at.bases) > 1 else {}
+        return disagreed([self.state(base) for base in self.bases_at]) if len(self.bases_at) > 1 else {}
 
     @cached_property
     def disagreed_origins(self) -> np.ndarray:
         """Of those rows: no side has inserted them since the bases."""
-        parts = {slot: part for base in self.at.bases for slot, part in self.state(base).parts.items()}
+        parts = {slot: part for base in self.bases_at for slot, part in self.state(base).parts.items()}
         return origins_of(ids_of(self.disagreed), parts, self.origins)
 
     @cached_property
@@ -140,17 +147,22 @@ class TableSides:
         there: what came and went is nothing.)"""
         if self.at.backwards:
             return {}
-        ours, theirs = (placed_since(self._left(head)) for head in (self.at.ours, self.at.theirs))
+        ours, theirs = (placed for placed, _ in self._placed)
         if self._unborn:
             ours, theirs = {**self.state(self.at.ours).parts, **ours}, {**self.state(self.at.theirs).parts, **theirs}
         base = self._true_base.parts
         found = {slot: part for slot, part in ours.items() if slot in theirs and slot not in base}
         if self._unborn:
             return found
-        shown = {slot for at in self.at.bases for slot in self.state(at).parts}
+        shown = {slot for at in self.bases_at for slot in self.state(at).parts}
         new = [slot for slot in found if slot not in shown]
         older = {slot for at in self.at.bases for slot in self.catalog.placed(at, self.id, new)} if new else set()
         return {slot: part for slot, part in found.items() if slot not in older}
+
+    @cached_property
+    def _placed(self) -> list[tuple[dict[int, Part], dict[int, BitMap]]]:
+        """What ours and theirs each placed since the base, and which rows of it they took back."""
+        return [placed_since(self._left(head)) for head in (self.at.ours, self.at.theirs)]
 
     def _left(self, head: Position) -> list[TableDelta]:
         """What a head's commits did, without those that a RESTORE has undone."""
@@ -158,13 +170,15 @@ class TableSides:
         if not restores:
             return deltas
         left = [delta for delta in deltas if is_left(delta.version or 0, head, restores)]
-        return [replace(delta, removed=()) if delta.version in restores else delta for delta in left]
+        return [
+            replace(delta, removed=(), killed={}, revived={}) if delta.version in restores else delta for delta in left
+        ]
 
     @cached_property
     def _with_born(self) -> tuple[TableState, Shared]:
         if not self.born:
             return self._true_base, NOTHING_SHARED
-        bases = [self._true_base] if self._unborn else [self.state(base) for base in self.at.bases]
+        bases = [self._true_base] if self._unborn else [self.state(base) for base in self.bases_at]
         heads = self.state(self.at.ours), self.state(self.at.theirs)
         sides = (self.at.ours, self.at.theirs)
         common = self._true_base
@@ -172,6 +186,7 @@ class TableSides:
         never = [not_shown(older, common, heads, self.origins)]
         common = replace(common, dead={slot: dead for slot, dead in common.dead.items() if slot not in older})
         if not self.at.backwards:
+            never += [ids_of(undone) for _, undone in self._placed]
             never += [discarded(self.deltas(at), head, self.origins) for at, head in zip(sides, heads, strict=True)]
             never += [self.overwrites.took_before(at, self.born) for at in sides]
             never += [self._deleted_before(here, there) for here, there in (sides, sides[::-1])]
@@ -210,7 +225,7 @@ class TableSides:
         """Rows that both sides have killed since the base, or that one of several bases has killed: the statements that
         killed them are no news for them. (A row that the only base shows in a newer version was killed by others.)"""
         dead = self.base_state.dead
-        return dead if len(self.at.bases) > 1 else without(dead, self._true_base.dead)
+        return dead if len(self.bases_at) > 1 else without(dead, self._true_base.dead)
 
     @property
     def shared(self) -> Shared:

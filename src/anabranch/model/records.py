@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from pyroaring import BitMap
 
@@ -18,9 +18,10 @@ from anabranch.model.schema import Schema
 
 Operation = Literal[
     "create", "drop", "rename", "properties", "column", "partition", "comment",
-    "insert", "delete", "update", "overwrite", "compaction", "restore",
+    "insert", "delete", "update", "overwrite", "compaction", "restore", "kept",
 ]  # fmt: skip
-"""The rows and columns of the law's matrices (branching/law.py), and what stands outside them."""
+"""The rows and columns of the law's matrices (branching/law.py), and what stands outside them. `kept`: nothing was done
+in a merge of several bases, and theirs may differ."""
 ROW_CLASSES: Final[tuple[Operation, ...]] = ("insert", "delete", "update", "overwrite")
 
 
@@ -82,6 +83,14 @@ class Change:
     object_id: str
     operation: Operation
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Done(NamedTuple):
+    """That some commit did something to an object."""
+
+    kind: Literal["database", "table"]
+    object_id: str
+    operation: Operation
 
 
 @dataclass(frozen=True)
