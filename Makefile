@@ -8,7 +8,7 @@ PLOTS := $(VENV)/.installed-bench
 ARGS ?=
 EXAMPLES ?= 2000
 SEED ?= $(shell date +%s)
-FUZZED := $(addprefix tests/oracle/test_,histories.py keyed_histories.py brought.py columns.py resolutions.py)
+FUZZED := $(addprefix tests/oracle/test_,histories.py keyed_histories.py brought.py by_ways.py columns.py resolutions.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
