@@ -206,6 +206,15 @@ def test_a_dry_run_that_conflicts_says_what_the_merge_would_say(at_odds: Cli, wo
     assert dry.lines == ran.err.splitlines()[2:]
 
 
+def test_a_dry_run_of_a_revert_that_nothing_settles_says_so_too(cli: Cli) -> None:
+    sql(cli, "CREATE TABLE d.w (x INT)", "INSERT INTO d.w VALUES (1)", "ALTER TABLE d.w ALTER COLUMN x TYPE BIGINT")
+    sql(cli, "INSERT INTO d.w VALUES (50000000000)")
+    version = cli("log", "--json").json[1]["version"]
+    dry, ran = cli("revert", str(version), "--dry-run"), cli("revert", str(version))
+    assert "the widening cannot be undone" in ran.err
+    assert dry.lines == ran.err.splitlines()[2:]
+
+
 def test_no_conflicts(apart: Cli) -> None:
     ran = apart("conflicts", "dev")
     assert (ran.code, ran.out) == (0, "dev merges into main without conflicts\n")

@@ -6,7 +6,6 @@ Nothing in the log of a branch tells of what a resolution kept out, or of what c
 import pytest
 
 from anabranch.errors import MergeConflict
-
 from tests.stories.telling import rows, told
 
 

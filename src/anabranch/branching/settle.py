@@ -109,11 +109,12 @@ def settle(
     apart: Mapping[str, Apart] = _NOTHING_APART,
     beyond: np.ndarray | None = None,
     unknown: frozenset[str] = frozenset(),
+    most: int | None = None,
 ) -> Settled:
     """The tables hold the contest's rows in order, NULL where a row is gone, without the columns that are `apart`.
     `choice`, for every row: '', a side or GIVEN. `beyond`: rows that theirs changed in what the merge drops; such a
     version is taken where ours changed nothing, and is news in any case. `unknown`: columns that neither theirs nor a
-    base has, whatever their files hold: theirs did not change them."""
+    base has, whatever their files hold: theirs did not change them. `most`: that many conflicts are told."""
     names = ours.column_names
     here, there = contest.ours >= 0, contest.theirs >= 0
     changed_here = np.zeros(len(contest), bool)
@@ -162,7 +163,7 @@ def settle(
     places = np.flatnonzero(merges)
     rows = pa.table(combined, names=names).take(pa.array(places))
     shown = _shown((bases.shown(), ours, theirs), apart)
-    records = _records(table, contest, np.flatnonzero(open_), shown, cells, detect, bases.lacking)
+    records = _records(table, contest, np.flatnonzero(open_)[:most], shown, cells, detect, bases.lacking)
     changed_there |= ~there
     news = bool((changed_there | beyond).any())
     return Settled(

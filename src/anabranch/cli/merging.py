@@ -80,29 +80,13 @@ class Meeting:
             lines = [f"anabranch: error: {said}", "", *self._told(conflict, settings, args, sys.stderr)]
             print("\n".join(lines), file=sys.stderr, flush=True)
             return CONFLICT
-        if report.conflicts and not settings.json:
+        if report.refusal is not None and not settings.json:
             with working("looking for ways out…"):
-                refused = self._refusal(report, args)
+                refused = report.refusal()
             print("\n".join(self._told(refused, settings, args, sys.stdout)))
         else:
             self._print(report, settings, args)
         return CONFLICT if report.conflicts else OK
-
-    def _refusal(self, report: MergeReport, args: argparse.Namespace) -> MergeConflict:
-        """What a dry run did not raise: its conflicts, and what would settle them, tried by dry runs."""
-        from anabranch.branching.way_out import way_out
-
-        def passes(**asked: str) -> bool:
-            return not self.run(**{"detect": args.detect, "resolve": args.resolve, **asked}, dry_run=True).conflicts
-
-        settling = [side for side in SIDES if side != args.resolve and passes(resolve=side)]
-        by_rows = any(conflict.kind in ("row", "rows") for conflict in report.conflicts)
-        given = getattr(args, "resolutions", None)  # which settle rows that conflict as they were compared
-        compared = args.detect or ("file" if self.verb == "merge" else "row")
-        looser = DETECTS[DETECTS.index(compared) + 1 :] if by_rows and given is None else ()
-        passing = next((detect for detect in looser if passes(detect=detect)), None)
-        advice = way_out(report.conflicts, settling, args.resolve, backwards=self.verb == "revert")
-        return MergeConflict("", report.conflicts, passing, settling, advice)
 
     def _told(self, conflict: MergeConflict, settings: Settings, args: argparse.Namespace, stream: TextIO) -> list[str]:
         shown = conflict_lines(conflict.conflicts, args.limit, stream=stream)

@@ -184,7 +184,8 @@ class Contests:
             choice = self.resolution.choices(contest, ours, theirs, merger.choice or "")
         beyond = np.zeros(len(contest), bool) if bases else self._changed_what_is_gone(contest)
         unknown = self._unknown_to_theirs(schema)
-        done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart, beyond, unknown)
+        most = 1 if merger.wishes.brief else None
+        done = settle(merger.name, contest, known, ours, theirs, merger.detect, choice, apart, beyond, unknown, most)
         made.news |= done.news
         made.conflicts += done.conflicts
         # (What theirs wrote anew and left as it was goes with it: no change of theirs is taken there.)

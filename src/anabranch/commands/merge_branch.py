@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from anabranch.branching.admit import Moved
@@ -59,6 +60,8 @@ class MergeReport:
 
     commit: Commit | None
     plan: MergePlan
+    refusal: Callable[[], MergeConflict] | None = None
+    """What the merge would raise; it looks for ways out, so it costs a few more plans."""
 
     @property
     def up_to_date(self) -> bool:
@@ -99,9 +102,11 @@ def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool
             raise Refused(f"'{theirs}' cannot be merged into itself: name another branch, or a version.")
         at = _points(session, ours, their_position)
         plan = _plan(session, at, Positions((), ours, their_position), wishes)
+        refusal = partial(_refusal, session, plan, f"'{theirs}' does not merge into", wishes)
         if dry_run or plan.is_empty:
-            return MergeReport(None, plan)
-        _refuse_conflicts(session, plan, f"'{theirs}' does not merge into", wishes)
+            return MergeReport(None, plan, refusal if plan.conflicts else None)
+        if plan.conflicts:
+            raise refusal()
         message = f"{theirs} into {_name(session)}"
         return MergeReport(_commit(session, plan, "MERGE BRANCH", message, merged=their_position), plan)
 
@@ -135,10 +140,12 @@ def _apply(
         plan.conflicts = told_of_absent(session, plan.at.ours, plan.tables, plan.conflicts)
         if backwards and not plan.conflicts and not plan.is_empty:
             _as_undoing(session, plan)
-        if dry_run or plan.is_empty:
-            return MergeReport(None, plan)
         does = "cannot be undone on" if backwards else "cannot be picked onto"
-        _refuse_conflicts(session, plan, f"{named} ({commit.operation}) {does}", wishes)
+        refusal = partial(_refusal, session, plan, f"{named} ({commit.operation}) {does}", wishes)
+        if dry_run or plan.is_empty:
+            return MergeReport(None, plan, refusal if plan.conflicts else None)
+        if plan.conflicts:
+            raise refusal()
         message = f"{named}: {commit.operation} {commit.message}"
         return MergeReport(_commit(session, plan, verb, message), plan)
 
@@ -187,10 +194,8 @@ def _plan(session: Session, at: Positions | None, nothing: Positions, wishes: Wi
     return plan
 
 
-def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wishes) -> None:
+def _refusal(session: Session, plan: MergePlan, failed: str, wishes: Wishes) -> MergeConflict:
     """`failed`: what did not fit, up to the name of the branch."""
-    if not plan.conflicts:
-        return
     looser = _looser(session, plan, wishes)
     settling = _settling(session, plan, wishes)
     shown = "\n".join(f"  {conflict}" for conflict in plan.conflicts[:10])
@@ -198,7 +203,7 @@ def _refuse_conflicts(session: Session, plan: MergePlan, failed: str, wishes: Wi
     meant = [f"\n  {rule}: {RULES[rule]}." for rule in sorted({c.rule for c in plan.conflicts} & RULES.keys())]
     hint = f"\nIt would pass WITH (detect = '{looser}')." if looser else ""
     next_step = way_out(plan.conflicts, settling, wishes.resolve, backwards=plan.at.backwards)
-    raise MergeConflict(
+    return MergeConflict(
         f"{failed} '{_name(session)}': {counted(len(plan.conflicts), 'conflict')}. "
         "Nothing was changed.\n"
         f"{shown}{more}{''.join(meant)}{hint}\n{next_step}",
@@ -218,7 +223,7 @@ def _settling(session: Session, plan: MergePlan, wishes: Wishes) -> tuple[Choice
     others = tuple(side for side in sides if side != wishes.resolve)
     if wishes.resolve is None and not any(map(_asks_more, plan.conflicts)):
         return others
-    plans = {side: plan_merge(session, plan.at, replace(wishes, resolve=side, rows={})) for side in others}
+    plans = {side: plan_merge(session, plan.at, replace(wishes, resolve=side, rows={}, brief=True)) for side in others}
     passing = {side: made for side, made in plans.items() if not made.conflicts}
     undoes = plan.at.backwards and any(conflict.rule == "A6.1" for conflict in plan.conflicts)
     return tuple(side for side, made in passing.items() if not (undoes and made.is_empty))
@@ -238,7 +243,7 @@ def _looser(session: Session, plan: MergePlan, wishes: Wishes) -> str | None:
     ):
         return None
     for detect in ("row", "cell")[("file", "row").index(wishes.detect or "file") :]:
-        if not plan_merge(session, plan.at, replace(wishes, detect=detect)).conflicts:  # type: ignore[arg-type]
+        if not plan_merge(session, plan.at, replace(wishes, detect=detect, brief=True)).conflicts:  # type: ignore[arg-type]
             return detect
     return None
 

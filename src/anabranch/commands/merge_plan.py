@@ -49,6 +49,8 @@ class Wishes:
     """By table id: rows that the user settles one by one."""
     lake: Mapping[str, str] = field(default_factory=dict)
     """The lake's options, for tables without their own."""
+    brief: bool = False
+    """Only whether there are conflicts is asked: of a table's rows one is told."""
     predicates: bool = True
     """Whether theirs' predicates are held against ours' new rows; a pick or revert does not."""
 
