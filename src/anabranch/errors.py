@@ -326,7 +326,7 @@ class StorageFull(StorageError):
 
 
 class Conflicts(tuple[Any, ...]):
-    """Records of conflicts (anabranch.model.conflict); they print as a table."""
+    """Records of conflicts (anabranch.model.conflict); they print as a table, and equal a list of the same ones."""
 
     COLUMNS = ("object", "kind", "rule", "row", "column", "base", "ours", "theirs")
 
@@ -339,6 +339,11 @@ class Conflicts(tuple[Any, ...]):
         return drawn(self.COLUMNS, self.rows())
 
     __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (list, tuple)) and tuple(self) == tuple(other)
+
+    __hash__ = tuple.__hash__
 
 
 class Conflict(AnabranchError):

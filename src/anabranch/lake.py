@@ -12,7 +12,7 @@ from anabranch import commands, given
 from anabranch.commands.rerun import rerun
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session, Shared, as_ref, at_version, checked_limit
-from anabranch.errors import NotALake, Refused
+from anabranch.errors import Conflicts, NotALake, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Branch, Commit, Tag
 from anabranch.model.names import fold, qualified
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from anabranch.commands.graph import GraphLine
     from anabranch.commands.merge_branch import MergeReport
-    from anabranch.model.conflict import ConflictRecord
     from anabranch.table import Table
 
 
@@ -239,9 +238,9 @@ class Lake:
             tables, rows = asked.tables_of(session, theirs, sides), asked.tables_of(session, theirs, data)
         return merge_branch(session, theirs, asked.wishes(detect, resolve, tables, rows), dry_run=dry_run)
 
-    def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> list[ConflictRecord]:
-        """Every conflict that a merge would meet; none if it would pass."""
-        return list(self.merge(theirs, into, detect=detect, dry_run=True).conflicts)
+    def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> Conflicts:
+        """Every conflict that a merge would meet, as records that print as a table; none if it would pass."""
+        return self.merge(theirs, into, detect=detect, dry_run=True).conflicts
 
     def cherry_pick(
         self, commit: str | int, *, resolve: str | None = None, detect: str | None = None, dry_run: bool = False

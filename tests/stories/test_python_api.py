@@ -271,3 +271,14 @@ def test_a_row_that_names_no_column_is_a_row_of_defaults(lake):
     assert rows(lake, "d.t") == [(None, "x"), (None, "x")]
     with pytest.raises(DataError, match="name no column"):
         lake.create_table("d.u", "b STRING DEFAULT 'x'").write([{}])
+
+
+def test_conflicts_print_as_a_table_and_are_records(begun, tmp_path):
+    lake = begun(tmp_path / "lake")
+    lake.create_branch("dev").sql("UPDATE d.t SET b = 'dev' WHERE a = 1")
+    assert lake.conflicts("dev", detect="row") == []
+    lake.sql("UPDATE d.t SET b = 'main' WHERE a = 1")
+    found = lake.conflicts("dev", detect="row")
+    assert str(found).splitlines()[0].split() == "object kind rule row column base ours theirs".split()
+    assert [(one.kind, one.ours["b"], one.theirs["b"]) for one in found] == [("row", "main", "dev")]
+    assert found == list(found)

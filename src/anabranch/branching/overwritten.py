@@ -21,7 +21,7 @@ from anabranch.branching.rows import Origins, Positions, Scope, Side, ids_of, ve
 from anabranch.model.part import POSITION_BITS, Part
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState, advance
-from anabranch.storage.row_ids import by_slot, meet, united, without
+from anabranch.storage.row_ids import bitmap, by_slot, meet, united, without
 
 _NONE = BitMap()
 ANYWHERE = "*"
@@ -171,7 +171,7 @@ def with_origin(part: Part, rows: BitMap, wanted: Positions, origins: Origins) -
         return rows & wanted.get(part.slot, _NONE)
     places = np.asarray(rows.to_array())
     its = origins(part)[places]
-    return BitMap(places[np.isin(its, ids_of(meet(by_slot(its), wanted)))])
+    return bitmap(places[np.isin(its, ids_of(meet(by_slot(its), wanted)))])
 
 
 def stands(scope: Scope, taken: Taken, side: Side, origins: Origins) -> bool:

@@ -18,7 +18,7 @@ from anabranch.model.history import Position
 from anabranch.model.part import POSITION_BITS, Part, new_rows, partition_values
 from anabranch.model.records import TableDelta
 from anabranch.model.state import TableState
-from anabranch.storage.row_ids import by_slot, united, without
+from anabranch.storage.row_ids import bitmap, by_slot, united, without
 
 Positions = Mapping[int, BitMap]
 """Slot -> positions."""
@@ -280,7 +280,7 @@ def born(part: Part, origins: Origins) -> BitMap:
         return BitMap(range(part.rows))
     if not new_rows(part):
         return BitMap()
-    return BitMap(np.flatnonzero(origins(part) >> POSITION_BITS == part.slot).astype(np.uint32))
+    return bitmap(np.flatnonzero(origins(part) >> POSITION_BITS == part.slot))
 
 
 @dataclass(frozen=True)

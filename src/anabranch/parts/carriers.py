@@ -22,6 +22,7 @@ from anabranch.model.part import Part
 from anabranch.model.rewrite import Rewrite
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
+from anabranch.storage.row_ids import bitmap
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,6 @@ def _moved(rewrite: Rewrite, state: TableState) -> dict[int, BitMap]:
     for part in rewrite.parts:
         low, high = np.searchsorted(dead, (first, first + part.rows))
         if low < high:
-            found[part.slot] = BitMap((dead[low:high] - first).astype(np.uint32))
+            found[part.slot] = bitmap(dead[low:high] - first)
         first += part.rows
     return found
