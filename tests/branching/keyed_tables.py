@@ -13,10 +13,10 @@ from anabranch.branching.flushes import FlushMerge, merge_flushes
 from anabranch.branching.keyed_contest import contest_of, with_returning
 from anabranch.branching.keyed_law import decide
 from anabranch.branching.keyed_rows import Records
-from anabranch.branching.objects import Side
 from anabranch.engines import KIND, SETS, EngineSpec, engine_spec
 from anabranch.engines.kinds import NAMES
 from anabranch.model import types
+from anabranch.model.conflict import Choice
 from anabranch.model.schema import Column, Schema
 from anabranch.storage.arrow_types import to_arrow
 
@@ -58,7 +58,7 @@ class History:
         theirs: str,
         choice: str = "",
         overwritten: str = "",
-        returning: Mapping[str, Side] | None = None,
+        returning: Mapping[str, Choice] | None = None,
     ) -> Mapping[int, Any]:
         """Key -> its row after the merge, None, or 'conflict'. With columns that return all keys are looked at."""
         lists = [self._list(text) for text in (ours, theirs)]

@@ -279,6 +279,6 @@ def test_conflicts_print_as_a_table_and_are_records(begun, tmp_path):
     assert lake.conflicts("dev", detect="row") == []
     lake.sql("UPDATE d.t SET b = 'main' WHERE a = 1")
     found = lake.conflicts("dev", detect="row")
-    assert str(found).splitlines()[0].split() == "object kind rule row column base ours theirs".split()
+    assert str(found).splitlines()[0].split() == ["object", "kind", "rule", "row", "column", "base", "ours", "theirs"]
     assert [(one.kind, one.ours["b"], one.theirs["b"]) for one in found] == [("row", "main", "dev")]
     assert found == list(found)

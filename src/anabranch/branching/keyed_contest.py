@@ -10,9 +10,9 @@ import numpy as np
 from anabranch.branching.equality import unequal
 from anabranch.branching.flushes import FlushMerge
 from anabranch.branching.keyed_rows import Records, Standing, where
-from anabranch.branching.objects import Side
 from anabranch.engines import EngineSpec
 from anabranch.engines.feed import Mask
+from anabranch.model.conflict import Choice
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def contest_of(
     )
 
 
-def with_returning(contest: Contest, columns: Mapping[str, Side]) -> Contest:
+def with_returning(contest: Contest, columns: Mapping[str, Choice]) -> Contest:
     """`columns`: those that one side has, and the other and the bases have dropped. These did not change what they did
     not have, so they have the values of the side that has it, where it shows the key."""
     for name, side in columns.items():

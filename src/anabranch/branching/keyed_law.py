@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +27,7 @@ from anabranch.branching.keyed_fields import Sides, settled_fields
 from anabranch.branching.keyed_rows import where
 from anabranch.engines.feed import Mask, validity
 from anabranch.keyed.sequences import later
+from anabranch.model.conflict import Choice
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def with_given(verdict: Verdict, given: Given) -> Verdict:
 class Lack:
     """Keys whose rows lack a field, and the side that it comes from."""
 
-    side: Literal["ours", "theirs"]
+    side: Choice
     keys: Mask
 
 
@@ -85,7 +85,7 @@ def with_required(
     verdict: Verdict,
     names: Iterable[str],
     firm: Collection[str],
-    only: Mapping[str, Literal["ours", "theirs"]] = MappingProxyType({}),
+    only: Mapping[str, Choice] = MappingProxyType({}),
 ) -> tuple[Verdict, dict[str, Lack]]:
     """What stands where these fields must not be NULL, and the fields that rows lack all the same. Of a `firm` field
     ours' rows stand instead, unless ours itself lacks it. `only`: fields that the rows of one side alone have."""
@@ -105,7 +105,7 @@ def with_required(
     return verdict, lacking
 
 
-def _standing_null(contest: Contest, name: str, whose: Literal["ours", "theirs"]) -> Mask:
+def _standing_null(contest: Contest, name: str, whose: Choice) -> Mask:
     """Keys of which this side's row stands, and lacks the field."""
     side = contest.ours if whose == "ours" else contest.theirs
     null: Mask = side.present & ~validity(side.column(name))

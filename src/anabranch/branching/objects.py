@@ -13,12 +13,11 @@ from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
 
 from anabranch.branching.law import APPEND_TABLES, DATABASES, Matrix, cell
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.names import fold
 from anabranch.model.records import DatabaseRecord, Operation, TableRecord
 from anabranch.model.types import quote_identifier
 
-Side = Literal["ours", "theirs"]
 NOT_CALLED: Mapping[str, str] = MappingProxyType({})
 Value = TypeVar("Value")
 Record = TypeVar("Record", DatabaseRecord, TableRecord)
@@ -49,7 +48,7 @@ def merge_database(
     *,
     theirs_changed_tables: bool = False,
     ours_filled_it: str | None = None,
-    resolve: Side | None = None,
+    resolve: Choice | None = None,
     backwards: bool = False,
     replays: bool = False,
 ) -> Merged[DatabaseRecord]:
@@ -79,7 +78,7 @@ def merge_table(
     *,
     theirs_changed_rows: bool = False,
     name: str | None = None,
-    resolve: Side | None = None,
+    resolve: Choice | None = None,
     backwards: bool = False,
     replays: bool = False,
 ) -> Merged[TableRecord]:
@@ -112,7 +111,7 @@ def _merge(
     ours: Record | None,
     theirs: Record | None,
     others: tuple[str, ...],
-    resolve: Side | None,
+    resolve: Choice | None,
     name: str | None = None,
     *,
     backwards: bool,
@@ -166,7 +165,7 @@ def _attributes(
     old: Sequence[Record],
     ours: Record,
     theirs: Record,
-    resolve: Side | None,
+    resolve: Choice | None,
     shown: str,
     *,
     backwards: bool,
@@ -244,7 +243,7 @@ def merge_partitions(
     theirs: frozenset[str],
     *,
     table: str = "",
-    resolve: Side | None = None,
+    resolve: Choice | None = None,
 ) -> tuple[frozenset[str], tuple[ConflictRecord, ...]]:
     """Partitions that were added by name. Both adding or both dropping one is alike; only where the bases disagree can
     two heads have changed one partition differently, and that conflicts (A7)."""

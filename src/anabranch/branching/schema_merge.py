@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from anabranch.branching.aliases import Known, classes, inside
 from anabranch.branching.law import ADDED
 from anabranch.branching.members import Members, members_of, names_of, path_to, paths_in, struct_of
-from anabranch.branching.objects import Side, three_way
+from anabranch.branching.objects import three_way
 from anabranch.model import types
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.names import RESERVED_COLUMNS, fold
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, Struct
@@ -74,7 +74,7 @@ def merge_schemas(
     ours: Schema,
     theirs: Schema,
     known: Known = (),
-    resolve: Side | None = None,
+    resolve: Choice | None = None,
     table: str = "",
     *,
     backwards: bool = False,
@@ -141,7 +141,7 @@ class _Merge:
 
     table: str
     known: Known
-    resolve: Side | None
+    resolve: Choice | None
     backwards: bool
     conflicts: list[ConflictRecord] = field(default_factory=list)
     new_aliases: dict[str, str] = field(default_factory=dict)

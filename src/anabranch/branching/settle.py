@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +21,8 @@ import pyarrow.compute as pc
 
 from anabranch.branching.equality import unequal
 from anabranch.branching.row_merge import Contest, Detect
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 
-Choice = Literal["ours", "theirs"]
 GIVEN = "given"
 """What a contested row goes to if the user wants neither side's version of it, but one of their own."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.branching.law import ABSENT, ADDED, NARROW, REQUIRED
-from anabranch.branching.objects import Side
 from anabranch.errors import SqlError, UnsupportedType
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.types import DataType, common, parse_type, structs_in
 
 _WITHOUT = (
@@ -21,7 +20,7 @@ _WITHOUT_BACK = "What this branch lacks need not be undone here: RESOLVE USING O
 
 
 def way_out(
-    conflicts: Sequence[ConflictRecord], settling: Sequence[Side], tried: Side | None, *, backwards: bool = False
+    conflicts: Sequence[ConflictRecord], settling: Sequence[Choice], tried: Choice | None, *, backwards: bool = False
 ) -> str:
     """`settling`: the sides that RESOLVE can still be given, for the merge to pass; `tried`: the one that it had.
     `backwards`: it was a REVERT."""

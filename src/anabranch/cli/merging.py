@@ -18,8 +18,8 @@ from anabranch.errors import Conflicts, MergeConflict
 from anabranch.model.words import counted
 
 if TYPE_CHECKING:
-    from anabranch.branching.objects import Side
     from anabranch.commands.merge_branch import MergeReport
+    from anabranch.model.conflict import Choice
 
 _REFUSED = {
     "merge": "'{theirs}' and '{into}' do not fit together",
@@ -31,7 +31,7 @@ _NOTHING = {
     "cherry-pick": "nothing of {theirs} is new to {into}",
     "revert": "nothing of {theirs} is left to undo on {into}",
 }
-SIDES: tuple[Side, ...] = ("ours", "theirs")
+SIDES: tuple[Choice, ...] = ("ours", "theirs")
 DETECTS = ("file", "row", "cell")
 AS_SET = "as the table or the lake says"
 Run = Callable[..., "MergeReport"]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from anabranch import given
-from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
 from anabranch.commands.merge_plan import Wishes
 from anabranch.commands.resolutions import Given
 from anabranch.commands.session import Session
 from anabranch.errors import InvalidOption, NotFound, Refused
+from anabranch.model.conflict import Choice
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import fold, qualified
 

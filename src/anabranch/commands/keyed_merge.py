@@ -27,7 +27,6 @@ from anabranch.branching.flushes import FlushMerge, merge_flushes
 from anabranch.branching.keyed_contest import Contest, contest_of, with_returning
 from anabranch.branching.keyed_law import decide, news, with_given, with_required
 from anabranch.branching.keyed_rows import Records
-from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.rows import Scope, Side
 from anabranch.commands.keyed_conflicts import GivenRows, conflicts_of, shown_keys
@@ -43,7 +42,7 @@ from anabranch.keyed.bounds import Bound
 from anabranch.keyed.key_columns import KeyColumns, concat
 from anabranch.keyed.keys import match, segment_starts, sort_indices
 from anabranch.keyed.standing import keys_now
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.part import Part
 from anabranch.model.records import Operation, TableDelta, TableRecord
 from anabranch.model.schema import Schema

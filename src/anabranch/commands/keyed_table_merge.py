@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from anabranch.branching.effects import Effect
 from anabranch.branching.law import REQUIRED
-from anabranch.branching.objects import Side
 from anabranch.branching.readable import newly_required
 from anabranch.branching.row_merge import NO_ROWS, Replay
 from anabranch.commands.keyed_conflicts import engine_conflicts, resolutions, with_engine_of
@@ -25,7 +24,7 @@ from anabranch.commands.own_types import in_one_column, in_one_type, theirs_besi
 from anabranch.commands.resolutions import rows_of
 from anabranch.engines import engine_spec
 from anabranch.errors import AnabranchError
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.part import Part, bounds_of
 from anabranch.model.records import ROW_CLASSES, TableDelta
 from anabranch.model.schema import Column, Schema
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from anabranch.commands.table_merge import TableMerger
 
 
-NOTHING_ALONE: Mapping[str, Side] = MappingProxyType({})
+NOTHING_ALONE: Mapping[str, Choice] = MappingProxyType({})
 _MEANING = ("engine", "A7")
 """Rules of conflicts in which it is open what a record means."""
 
@@ -122,7 +121,7 @@ def _report(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> None:
         spec = engine_spec(schema, made.record.properties)
     except AnabranchError:
         return  # an option speaks of a column that cannot be read
-    only: dict[str, Side] = {column.physical: "theirs" for column in beside.values()}
+    only: dict[str, Choice] = {column.physical: "theirs" for column in beside.values()}
     only |= {column.physical: "ours" for column in columns if column.label in beside}
     required = _required(merger, replace(made, schema=schema), as_replay(made.deltas), only)
     done = merge.decide(schema, spec, merger.choice, None, required)
@@ -143,7 +142,7 @@ def _own(column: Column, beside: Mapping[str, Column], merger: TableMerger) -> C
 
 
 def _required(
-    merger: TableMerger, made: TableMerge, replay: Replay, only: Mapping[str, Side] = NOTHING_ALONE
+    merger: TableMerger, made: TableMerge, replay: Replay, only: Mapping[str, Choice] = NOTHING_ALONE
 ) -> Required:
     """What A6.2 and A6.3 ask of merged rows: only flushes that the catalog's statistics do not rule out are read. Under
     OURS a NOT NULL that ours has stays. `only`: columns that the rows of one side alone have."""
@@ -170,15 +169,15 @@ def _required(
     return Required(suspects, frozenset(firm), only)
 
 
-def _returning(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> dict[str, Side]:
+def _returning(merger: TableMerger, made: TableMerge, merge: KeyedMerge) -> dict[str, Choice]:
     """Columns that the bases have dropped, though flushes of theirs hold them, and one side has: which one."""
     assert made.schema is not None
     assert merger.ours is not None
     assert merger.theirs is not None
-    sides: dict[Side, Schema] = {"ours": merger.schema(merger.ours), "theirs": merger.schema(merger.theirs)}
+    sides: dict[Choice, Schema] = {"ours": merger.schema(merger.ours), "theirs": merger.schema(merger.theirs)}
     bases = [merger.schema(base) for base in merger.bases if base is not None]
     written = merger.written({slot: part for base in merge.bases for slot, part in base.parts.items()}).values()
-    found: dict[str, Side] = {}
+    found: dict[str, Choice] = {}
     for column in made.schema.columns:
         having = [side for side, schema in sides.items() if schema.stored_as(column) is not None]
         dropped = all(base.stored_as(column) is None for base in bases)

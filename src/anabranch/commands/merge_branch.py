@@ -18,20 +18,19 @@ from typing import Any
 from anabranch.branching.admit import Moved
 from anabranch.branching.base import canonical, merge_bases
 from anabranch.branching.law import RULES
-from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.way_out import MEETING, way_out
 from anabranch.commands.absent import told_of_absent
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_objects import MergePlan, plan_merge
-from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
+from anabranch.commands.merge_plan import Points, TableMerge, Wishes
 from anabranch.commands.overwrites import undone_by_revert
 from anabranch.commands.resolutions import refuse_idle
 from anabranch.commands.result import Result
 from anabranch.commands.session import Session
 from anabranch.errors import CommitConflict, Conflicts, MergeConflict, Refused
 from anabranch.execution.writer import write_parts
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.history import Commit, Position
 from anabranch.model.names import fold
 from anabranch.model.part import Part, with_changed
@@ -101,7 +100,7 @@ def merge_branch(session: Session, theirs: str, wishes: Wishes, *, dry_run: bool
         if fold(theirs) == fold(_name(session)):
             raise Refused(f"'{theirs}' cannot be merged into itself: name another branch, or a version.")
         at = _points(session, ours, their_position)
-        plan = _plan(session, at, Positions((), ours, their_position), wishes)
+        plan = _plan(session, at, Points((), ours, their_position), wishes)
         refusal = partial(_refusal, session, plan, f"'{theirs}' does not merge into", wishes)
         if dry_run or plan.is_empty:
             return MergeReport(None, plan, refusal if plan.conflicts else None)
@@ -136,7 +135,7 @@ def _apply(
 
     def attempt() -> MergeReport:
         bases, theirs = ((after,), before) if backwards else ((before,), after)
-        plan = plan_merge(session, Positions(bases, session.head(), theirs, replays=True), wishes)
+        plan = plan_merge(session, Points(bases, session.head(), theirs, replays=True), wishes)
         plan.conflicts = told_of_absent(session, plan.at.ours, plan.tables, plan.conflicts)
         if backwards and not plan.conflicts and not plan.is_empty:
             _as_undoing(session, plan)
@@ -178,16 +177,16 @@ def _name(session: Session) -> str:
     return session.catalog.origin(session.branch_id).name
 
 
-def _points(session: Session, ours: Position, theirs: Position) -> Positions | None:
+def _points(session: Session, ours: Position, theirs: Position) -> Points | None:
     """None: ours has everything of theirs already."""
     catalog = session.catalog
     bases = merge_bases(ours, theirs, catalog.origin, catalog.merges(), catalog.reaches)
     if bases == (canonical(theirs, catalog.origin),):
         return None
-    return Positions(bases, ours, theirs)
+    return Points(bases, ours, theirs)
 
 
-def _plan(session: Session, at: Positions | None, nothing: Positions, wishes: Wishes) -> MergePlan:
+def _plan(session: Session, at: Points | None, nothing: Points, wishes: Wishes) -> MergePlan:
     """`at` None: there is nothing to merge, and so nothing to resolve."""
     plan = MergePlan(nothing) if at is None else plan_merge(session, at, wishes)
     refuse_idle(wishes.rows, [id for id, made in plan.tables.items() if made.resolved or made.conflicts])

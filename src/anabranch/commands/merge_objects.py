@@ -13,7 +13,7 @@ from functools import partial
 from anabranch.branching.effects import Effect
 from anabranch.branching.objects import check_names, merge_database
 from anabranch.commands.merge_ground import Ground
-from anabranch.commands.merge_plan import Positions, TableMerge, Wishes
+from anabranch.commands.merge_plan import Points, TableMerge, Wishes
 from anabranch.commands.merge_reads import History
 from anabranch.commands.session import Session
 from anabranch.commands.table_merge import TableMerger
@@ -28,7 +28,7 @@ from anabranch.model.types import quote_identifier
 class MergePlan:
     """What a merge would commit, and every conflict that stands against it."""
 
-    at: Positions
+    at: Points
     databases: list[tuple[DatabaseRecord, tuple[Operation, ...]]] = field(default_factory=list)
     tables: dict[str, TableMerge] = field(default_factory=dict)
     conflicts: list[ConflictRecord] = field(default_factory=list)
@@ -50,7 +50,7 @@ class MergePlan:
         return not (self.databases or worth or self.conflicts or kept)
 
 
-def plan_merge(session: Session, at: Positions, wishes: Wishes) -> MergePlan:
+def plan_merge(session: Session, at: Points, wishes: Wishes) -> MergePlan:
     """Every object that theirs touched, merged; reads what it must and writes nothing."""
     plan = MergePlan(at)
     history = History(session.catalog, at)
@@ -138,7 +138,7 @@ def _leave_created(plan: MergePlan, database_id: str) -> None:
             del plan.tables[table_id]
 
 
-def _drops_with_tables(session: Session, at: Positions, database_id: str) -> bool:
+def _drops_with_tables(session: Session, at: Points, database_id: str) -> bool:
     """Whether theirs dropped the database with CASCADE, so that tables new on ours go along."""
     changes = session.catalog.changes(at.theirs, -1, database_id)
     drops = [change for _, change in changes if change.operation == "drop"]
@@ -182,7 +182,7 @@ def _names(session: Session, plan: MergePlan) -> list[ConflictRecord]:
 
 
 def _names_until_then(
-    session: Session, at: Positions, databases: Iterable[str], tables: Iterable[TableRecord]
+    session: Session, at: Points, databases: Iterable[str], tables: Iterable[TableRecord]
 ) -> dict[str, str]:
     """By id, what ours calls objects before the merge; databases that ours never had go by theirs' name."""
     catalog = session.catalog

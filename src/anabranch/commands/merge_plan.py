@@ -11,18 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.branching.effects import Effect
-from anabranch.branching.objects import Side as Choice
 from anabranch.branching.row_merge import Detect
 from anabranch.branching.schema_merge import LeftOut, Pairs
 from anabranch.commands.resolutions import Given
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.history import Position
 from anabranch.model.records import ROW_CLASSES, Change, Operation, PartitionRecord, TableDelta, TableRecord
 from anabranch.model.schema import Schema
 
 
 @dataclass(frozen=True)
-class Positions:
+class Points:
     """The three points of a merge; several bases after a criss-cross."""
 
     bases: tuple[Position, ...]

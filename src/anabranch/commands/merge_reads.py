@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from anabranch.branching.base import merge_bases, reached
 from anabranch.catalog import Catalog
-from anabranch.commands.merge_plan import Positions
+from anabranch.commands.merge_plan import Points
 from anabranch.model.history import Commit, Lineage, Position, Segment, shared_version
 from anabranch.model.records import ROW_CLASSES, Change, DatabaseRecord, Done, Operation, TableDelta, TableRecord
 from anabranch.model.schema import Schema
@@ -45,7 +45,7 @@ def once(read: Callable[Concatenate[Reader, Asked], Found]) -> Callable[Concaten
 class History:
     """What happened between the points of a merge."""
 
-    def __init__(self, catalog: Catalog, at: Positions) -> None:
+    def __init__(self, catalog: Catalog, at: Points) -> None:
         self.catalog, self.at = catalog, at
         self._found: dict[tuple[Any, ...], Any] = {}
 

@@ -17,13 +17,12 @@ from anabranch.branching.equality import unequal
 from anabranch.branching.fields import stored_part
 from anabranch.branching.law import ADDED, NARROW
 from anabranch.branching.members import names_of
-from anabranch.branching.objects import Side as Choice
 from anabranch.branching.readable import Unheld, holds, unreadable
 from anabranch.branching.row_merge import Contest
 from anabranch.branching.schema_merge import LeftOut, Pairs
 from anabranch.branching.settle import Apart
 from anabranch.commands.merge_plan import TableMerge
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.schema import Column, Schema
 from anabranch.model.state import TableState
 from anabranch.model.types import DataType, common

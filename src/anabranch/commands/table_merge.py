@@ -17,7 +17,6 @@ from anabranch.branching.aliases import with_aliases
 from anabranch.branching.effects import Effect, coming_and_going, effect
 from anabranch.branching.flushes import crossed
 from anabranch.branching.members import Members
-from anabranch.branching.objects import Side as Choice
 from anabranch.branching.objects import merge_partitions, merge_table
 from anabranch.branching.readable import unheld
 from anabranch.branching.readable import unreadable as unreadable_columns
@@ -41,7 +40,7 @@ from anabranch.commands.returning import bring_back
 from anabranch.commands.session import Session
 from anabranch.commands.statements import BROUGHT, Statements
 from anabranch.commands.table_sides import TableSides
-from anabranch.model.conflict import ConflictRecord
+from anabranch.model.conflict import Choice, ConflictRecord
 from anabranch.model.history import Position, Segment
 from anabranch.model.records import Operation, PartitionRecord, TableRecord
 from anabranch.model.schema import Column, Schema

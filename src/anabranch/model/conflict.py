@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from anabranch.model.values import same_value
 from anabranch.texts import brief, named_values, words
+
+Choice = Literal["ours", "theirs"]
+"""A side of a merge, as the one that is taken."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

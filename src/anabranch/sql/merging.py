@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from anabranch.errors import nearest
+from anabranch.model.conflict import Choice
 from anabranch.sql import clauses
 from anabranch.sql import statements as st
 from anabranch.sql.cursor import Cursor
@@ -59,8 +60,8 @@ def describe_sections(cursor: Cursor) -> st.DescribeSections:
 @dataclass
 class _Asked:
     dry_run: bool = False
-    resolve: st.Winner | None = None
-    tables: dict[Name, st.Winner] = field(default_factory=dict)
+    resolve: Choice | None = None
+    tables: dict[Name, Choice] = field(default_factory=dict)
     detect: str | None = None
 
 
@@ -90,7 +91,7 @@ def _asked(cursor: Cursor, *, tables: bool = False) -> _Asked:
             asked.tables[name] = _using(cursor)
 
 
-def _using(cursor: Cursor) -> st.Winner:
+def _using(cursor: Cursor) -> Choice:
     cursor.expect("USING")
     return "ours" if cursor.expect("OURS", "THEIRS") == "OURS" else "theirs"
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
+from anabranch.model.conflict import Choice
 from anabranch.model.evolve import Place
 from anabranch.model.merge import Clause
 from anabranch.sql.refs import Name
 
 Path = tuple[str, ...]
 """A column, or a field in it: `a.b.c`."""
-Winner = Literal["ours", "theirs"]
 """The side that a conflict goes to."""
 
 
@@ -443,8 +442,8 @@ class MergeBranch(Statement):
     theirs: str
     ours: str | None = None
     dry_run: bool = False
-    resolve: Winner | None = None
-    tables: Mapping[Name, Winner] = field(default_factory=dict)
+    resolve: Choice | None = None
+    tables: Mapping[Name, Choice] = field(default_factory=dict)
     detect: str | None = None
 
 
@@ -461,7 +460,7 @@ class CherryPick(Statement):
 
     commit: str | int
     dry_run: bool = False
-    resolve: Winner | None = None
+    resolve: Choice | None = None
     detect: str | None = None
 
 
@@ -469,7 +468,7 @@ class CherryPick(Statement):
 class Revert(Statement):
     commit: str | int
     dry_run: bool = False
-    resolve: Winner | None = None
+    resolve: Choice | None = None
     detect: str | None = None
 
 
