@@ -12,6 +12,7 @@ import pytest
 
 from .law import Undecided
 from .pair import Pair, steps
+from .statements import ENGINES, properties
 
 BRANCHES = ("main", "a", "b", "c")
 BEGINNING = (
@@ -19,6 +20,12 @@ BEGINNING = (
     "CREATE TABLE d.o (id INT); INSERT INTO d.t (id, a) VALUES (1, 0); INSERT INTO e.u (id, a) VALUES (1, 0), (2, 0);"
     + ";".join(f"CREATE BRANCH {name} FROM main" for name in BRANCHES[1:])
 )
+APPEND = "(id INT, a INT)"
+KINDS = {
+    engine: f"(id INT NOT NULL, a INT, b INT, PRIMARY KEY (id)) TBLPROPERTIES ({properties(engine)})"
+    for engine in ENGINES
+}
+"""What `d.t` is in a third of the histories; else an append table."""
 BEGUN = 7
 """The version that the branches begin with."""
 FIRST = 1_000_000 * int(os.environ.get("ANABRANCH_FUZZ_SEED", "0"))
@@ -90,8 +97,9 @@ def statement(choose: random.Random, pair: Pair, branch: str, number: int, chang
 @pytest.mark.parametrize("seed", HISTORIES)
 def test_model_and_lake_agree(seed: int) -> None:
     choose = random.Random(seed)
+    kind = KINDS[choose.choice(list(KINDS))] if seed % 3 == 0 else APPEND
     changes = [change(choose, number) for number in range(choose.randint(1, 4))]
-    with Pair(BEGINNING) as pair:
+    with Pair(BEGINNING.replace(APPEND, kind, 1)) as pair:
         for number in range(10, 10 + choose.randint(10, 40)):
             branch = choose.choice(BRANCHES)
             ((_, each),) = steps(statement(choose, pair, branch, number, changes))

@@ -121,9 +121,8 @@ class TableMerge:
     @property
     def changes_something(self) -> bool:
         """Whether ours is another table after it, or would be without conflicts."""
-        hidden = ROW_CLASSES if self.shows_columns else (*ROW_CLASSES, "column")
-        seen = any(operation not in (*hidden, "restore") for operation, _ in self.operations)
-        return bool(seen or self.conflicts or (self.operations and self.shows))
+        done = {operation for operation, _ in self.operations} - (set() if self.shows_columns else {"column"})
+        return bool(done.difference(ROW_CLASSES, {"restore"}) or self.conflicts or (done and self.shows))
 
     @property
     def moves_in(self) -> bool:
