@@ -50,10 +50,18 @@ class AnabranchError(Exception):
     """The root of all errors of this library."""
 
 
+_SHORT = 3
+"""Another letter in a word of so many makes another word; their order, or one too few or too many, is still a typo."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that a typo of `name` most likely meant."""
     folded = {candidate.lower(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    word = name.lower()
+    is_short = len(word) <= _SHORT
+    found = difflib.get_close_matches(word, folded, n=1, cutoff=0.7 if is_short else 0.6)
+    if not found and is_short:
+        found = [other for other in folded if sorted(other) == sorted(word)]
     return folded[found[0]] if found else None
 
 

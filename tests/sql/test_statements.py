@@ -245,6 +245,7 @@ BRANCHES = {
 MERGING = {
     "MERGE BRANCH dev": st.MergeBranch("dev"),
     "MERGE BRANCH `dev-1` TO `my main`": st.MergeBranch("dev-1", "my main"),
+    "MERGE BRANCH dev INTO main DRY RUN": st.MergeBranch("dev", "main", dry_run=True),
     "MERGE BRANCH dev@12 DRY RUN": st.MergeBranch("dev@12", dry_run=True),
     "MERGE BRANCH `dev-1`@12 TO main": st.MergeBranch("dev-1@12", "main"),
     "MERGE BRANCH dev RESOLVE USING OURS": st.MergeBranch("dev", resolve="ours"),
@@ -256,6 +257,7 @@ MERGING = {
         "dev", tables={T: "ours", Name(("a b", "u")): "theirs"}
     ),
     "SHOW CONFLICTS IN dev": st.ShowConflicts("dev"),
+    "SHOW CONFLICTS IN dev INTO main": st.ShowConflicts("dev", "main"),
     "SHOW CONFLICTS IN dev@3 TO main WITH (detect = 'row')": st.ShowConflicts("dev@3", "main", "row"),
     "CHERRY PICK 12": st.CherryPick(12),
     "CHERRY PICK dev@12 DRY RUN": st.CherryPick("dev@12", dry_run=True),

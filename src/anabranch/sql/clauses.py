@@ -6,6 +6,8 @@ from anabranch.errors import Refused
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.tokens import Kind
 
+_VALUE = "a value: a string, a number, true or false"
+
 
 def refuse(what: str, why: str) -> Refused:
     return Refused(f"{what} is refused: {why}.")
@@ -65,8 +67,11 @@ def _property_value(cursor: Cursor) -> str:
     if word := cursor.take_any("TRUE", "FALSE"):
         return word.lower()
     sign = "-" if cursor.take("-") else ""
+    if not sign and cursor.token.kind in (Kind.WORD, Kind.QUOTED):
+        word = cursor.found()
+        raise cursor.error(f"expected {_VALUE}, found {word}: write '{word.strip('`')}'")
     if cursor.token.kind is not Kind.NUMBER:
-        cursor.fail("a value: a string, a number, true or false")
+        cursor.fail(_VALUE)
     return sign + cursor.advance().value
 
 

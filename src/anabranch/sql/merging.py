@@ -20,7 +20,7 @@ _OPTIONS = ("detect",)
 
 def merge_branch(cursor: Cursor) -> st.MergeBranch:
     theirs = _ref(cursor)
-    ours = cursor.identifier(_BRANCH) if cursor.take("TO") else None
+    ours = _target(cursor)
     asked = _asked(cursor, tables=True)
     return st.MergeBranch(theirs, ours, asked.dry_run, asked.resolve, asked.tables, asked.detect)
 
@@ -28,7 +28,7 @@ def merge_branch(cursor: Cursor) -> st.MergeBranch:
 def show_conflicts(cursor: Cursor) -> st.ShowConflicts:
     cursor.expect("IN", "FROM")
     theirs = _ref(cursor)
-    ours = cursor.identifier(_BRANCH) if cursor.take("TO") else None
+    ours = _target(cursor)
     return st.ShowConflicts(theirs, ours, _detect(cursor) if cursor.take("WITH") else None)
 
 
@@ -55,6 +55,11 @@ def describe_sections(cursor: Cursor) -> st.DescribeSections:
 
 
 # --- clauses ----------------------------------------------------------------------------------------------------------
+
+
+def _target(cursor: Cursor) -> str | None:
+    """`TO main`; INTO means the same."""
+    return cursor.identifier(_BRANCH) if cursor.take_any("TO", "INTO") else None
 
 
 @dataclass

@@ -54,19 +54,27 @@ def _unknown(cursor: Cursor) -> SqlError:
         words.append(cursor.advance().value)
     cursor.index -= len(words)
     known = [phrase for phrase in (*STATEMENTS, *LATER) if phrase != "("]
-    for count in range(len(words) - 1, 0, -1):
+    for count in range(len(words), 0, -1):
         lead = " ".join(words[:count])
         following = [phrase.removeprefix(lead + " ") for phrase in known if phrase.startswith(lead + " ")]
         if following:
             cursor.index += count
-            guess = nearest(words[count], following)
-            return cursor.error(
-                f"expected {', '.join(following)} after {lead}, found {cursor.found()}"
-                + (f". Did you mean {lead} {guess}?" if guess else "")
-            )
+            said = f"expected {', '.join(following)} after {lead}, found {cursor.found()}"
+            guess = nearest(cursor.token.value, following) if cursor.token.kind is Kind.WORD else None
+            if guess:
+                said += f". Did you mean {lead} {guess}?"
+            elif len(following) == 1 and _is_last_name(cursor):
+                said += f": write {lead} {following[0]} {cursor.found()}"
+            return cursor.error(said)
     guess = nearest(" ".join(words[:2]), known) or nearest(words[0] if words else "", {p.split()[0] for p in known})
     hint = f". Did you mean {guess}?" if guess else ""
     return cursor.error(f"{cursor.found()} does not begin a statement{hint}")
+
+
+def _is_last_name(cursor: Cursor) -> bool:
+    """Whether a name stands here, and nothing after it."""
+    is_name = cursor.token.kind in (Kind.WORD, Kind.QUOTED)
+    return is_name and (cursor.ahead(1).kind is Kind.END or cursor.at(";", 1))
 
 
 STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {

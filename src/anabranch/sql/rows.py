@@ -10,6 +10,8 @@ from anabranch.sql.tokens import Kind
 
 _QUERY = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
 _CHANGES = ("INSERT", "DELETE", "UPDATE", "MERGE")
+_NO_ALIAS = ("SET", "WHERE", "LIMIT")
+"""Without AS, these are words of a clause: where one is missing or refused, the error points there."""
 
 
 def insert_into(cursor: Cursor) -> st.Insert:
@@ -39,13 +41,13 @@ def query(cursor: Cursor) -> st.Statement:
 
 def delete(cursor: Cursor) -> st.Delete:
     name = written_table_name(cursor)
-    alias = _alias(cursor, "WHERE")
+    alias = _alias(cursor)
     return st.Delete(name, alias, _where(cursor))
 
 
 def update(cursor: Cursor) -> st.Update:
     name = written_table_name(cursor)
-    alias = _alias(cursor, "SET")
+    alias = _alias(cursor)
     cursor.expect("SET")
     assignments = [_assignment(cursor)]
     while cursor.take(","):
@@ -126,8 +128,8 @@ def _value(cursor: Cursor, *stops: str) -> str | st.Default:
     return st.DEFAULT if text.upper() == "DEFAULT" else text
 
 
-def _alias(cursor: Cursor, *stops: str) -> str | None:
-    if cursor.take("AS") or (cursor.token.kind in (Kind.WORD, Kind.QUOTED) and not cursor.at_any(*stops)):
+def _alias(cursor: Cursor) -> str | None:
+    if cursor.take("AS") or (cursor.token.kind in (Kind.WORD, Kind.QUOTED) and not cursor.at_any(*_NO_ALIAS)):
         return cursor.identifier("an alias")
     return None
 
