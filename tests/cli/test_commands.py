@@ -115,7 +115,8 @@ def test_log_is_one_line_a_commit_with_the_names_that_stand_there(cli: Cli) -> N
     [
         ([], [4, 3, 2, 1, 0]),
         (["-n", "2"], [4, 3]),
-        (["-n", "0"], []),
+        (["-n", "0"], [4, 3, 2, 1, 0]),
+        (["-n", "0", "--graph"], [4, 3, 2, 1, 0]),
         (["2"], [2, 1, 0]),
         (["main@1"], [1, 0]),
         (["empty"], [2, 1, 0]),
@@ -128,6 +129,12 @@ def test_log_of_a_ref(cli: Cli, words: list[str], versions: list[int]) -> None:
     cli("tag", "empty", "--at", "2")
     assert [commit["version"] for commit in cli("log", "--json", *words).json] == versions
     assert len(cli("log", *words).lines) == len(versions)
+
+
+def test_a_limit_of_0_is_none(cli: Cli) -> None:
+    assert cli("history", "d.t", "-n", "0").lines == cli("history", "d.t").lines != []
+    for command in ("log", "history", "diff", "merge", "conflicts", "cherry-pick", "revert", "sql"):
+        assert "; 0 for all" in " ".join(cli(command, "--help").out.split())
 
 
 def test_log_as_json_has_the_whole_commit(cli: Cli) -> None:

@@ -44,6 +44,29 @@ def test_usage(cli: Cli, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["lgo"], "'lgo' is no command. Did you mean 'log'? (see `anabranch --help`)"),
+        (["mrge", "dev"], "'mrge' is no command. Did you mean 'merge'? (see `anabranch --help`)"),
+        (["checkout", "dev"], "'checkout' is no command (see `anabranch --help`)"),
+        (["delete"], "'delete' is no command (see `anabranch --help`)"),
+        (["sql", "SHOW TABLES"], "SHOW TABLES: statements come with -c (see `anabranch sql --help`)"),
+        (["merge", "dev", "main"], "main: the branch to merge into comes with --into (see `anabranch merge --help`)"),
+        (["conflicts", "dev", "main"], "comes with --into (see `anabranch conflicts --help`)"),
+        (["merge", "dev", "--force"], "unrecognized arguments: --force (see `anabranch merge --help`)"),
+        (["diff", "a", "b", "c"], "unrecognized arguments: c (see `anabranch diff --help`)"),
+        (["--lim", "log"], "unrecognized arguments: --lim (see `anabranch log --help`)"),
+        (["log", "-n", "x"], "not a number of 0 or more (see `anabranch log --help`)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_usage_error_says_where_to_look(cli: Cli, words: list[str], said: str) -> None:
+    ran = cli(*words)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.endswith(f"{said}\n")
+
+
+@pytest.mark.parametrize(
     "words",
     [
         *(["tables", "-l"], ["tables", "--catalog"], ["init"], ["tables"], ["diff", "3", "4", "--table"]),

@@ -102,7 +102,7 @@ def test_two_tables_of_one_name_need_a_rename(cli: Cli) -> None:
     assert ran.code == 3
     assert ran.err.splitlines()[-2:] == [
         "Nothing was changed. Two things of one name cannot be merged: rename one first (ALTER TABLE d.n RENAME TO …).",
-        "  anabranch merge 'my dev'",
+        "Then again:  anabranch merge 'my dev'",
     ]
 
 
@@ -376,10 +376,34 @@ def test_conflicts_are_resolved_row_by_row_from_what_they_show(at_odds: Cli, tmp
         assert lake.table("d.t").to_arrow().sort_by("id").to_pylist() == [{"id": 2, "v": "mine"}, {"id": 3, "v": "c"}]
 
 
+def test_conflicts_of_keys_are_resolved_from_what_they_show(cli: Cli, tmp_path, folder) -> None:
+    sql(cli, "CREATE TABLE d.k (id STRING PRIMARY KEY, n INT)", "INSERT INTO d.k VALUES ('a', 1)", "CREATE BRANCH dev")
+    sql(cli, "INSERT INTO d.k VALUES ('a', 2)", "INSERT INTO d.k@dev VALUES ('a', 3)")
+    ran = cli("merge", "dev")
+    assert "  anabranch merge dev --resolutions FILE  row by row (see merge --help)" in ran.err.splitlines()
+    (conflict,) = cli("conflicts", "dev", "--json").json
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps({"d.k": [{**conflict["row"], "n": 5}]}))
+    assert cli("merge", "dev", "--resolutions", str(file)).code == 0
+    with anabranch.connect(folder, create=False) as lake:
+        assert lake.table("d.k").to_arrow().to_pylist() == [{"id": "a", "n": 5}]
+
+
+def test_a_revert_that_nothing_settles_is_not_typed_again(cli: Cli) -> None:
+    sql(cli, "CREATE TABLE d.n (a INT)", "ALTER TABLE d.n ALTER COLUMN a TYPE BIGINT", "CREATE BRANCH dev")
+    sql(cli, "INSERT INTO d.n VALUES (1)")
+    ran = cli("revert", "6")
+    assert (ran.code, ran.err.splitlines()[-1][:20]) == (3, "Nothing was changed.")
+
+
+def test_help_says_what_resolve_table_does(cli: Cli) -> None:
+    assert "--resolve-table DATABASE.TABLE=SIDE who wins in one table" in " ".join(cli("merge", "--help").out.split())
+
+
 def test_what_is_settled_already_is_typed_again(at_odds: Cli) -> None:
     sql(at_odds, "CREATE TABLE d.u (id INT)", "CREATE TABLE d.u@dev (id INT)")
     ran = at_odds("merge", "dev", "--detect", "row", "--resolve-table", "d.t=ours")
-    assert ran.err.splitlines()[-1] == "  anabranch merge dev --resolve-table d.t=ours --detect row"
+    assert ran.err.splitlines()[-1] == "Then again:  anabranch merge dev --resolve-table d.t=ours --detect row"
     ran = at_odds("merge", "dev", "--resolve-table", "d.t=ours", "--resolve-table", "d.t=theirs")
     assert (ran.code, "'d.t' can take one side, not both" in ran.err) == (2, True)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from anabranch import __version__
 from anabranch.cli import (
@@ -35,6 +35,9 @@ from anabranch.cli.progress import unheard
 from anabranch.cli.refs import given
 from anabranch.cli.screen import replace_closed
 from anabranch.cli.settings import Settings
+from anabranch.errors import nearest
+
+COMMAND = "COMMAND"
 
 
 class Command(Protocol):
@@ -52,12 +55,28 @@ COMMANDS: tuple[Command, ...] = (
     config,
 )  # fmt: skip
 
+INSTEAD = {
+    "sql": "statements come with -c",
+    "merge": "the branch to merge into comes with --into",
+    "conflicts": "the branch to merge into comes with --into",
+}
+"""How to say what a word too many was meant for."""
+
 
 class Parser(argparse.ArgumentParser):
     """Reports a mistake by raising it."""
 
     def error(self, message: str) -> NoReturn:
         raise Usage(f"{message} (see `{self.prog} --help`)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """argparse would print the names of all commands."""
+        known = action.choices or ()
+        if action.metavar == COMMAND and value not in known:
+            guess = nearest(value, known)
+            hint = f". Did you mean '{guess}'?" if guess else ""
+            self.error(f"'{value}' is no command{hint}")
+        super()._check_value(action, value)
 
 
 def run(argv: Sequence[str] | None, ctrl: Ctrl) -> int:
@@ -67,7 +86,9 @@ def run(argv: Sequence[str] | None, ctrl: Ctrl) -> int:
     # For errors in the arguments themselves, before they are parsed.
     settings = Settings(json="--json" in words, debug="--debug" in words)
     try:
-        args = parser().parse_args(words)
+        args, surplus = parser().parse_known_args(words)
+        if surplus:
+            raise _unrecognized(args.command, surplus)
         settings = Settings.of(args)
         with unheard(unless=settings.debug):
             code = args.run(settings, args) or 0
@@ -91,11 +112,12 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"anabranch {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(title="commands", metavar=COMMAND, required=True)
     for command in COMMANDS:
         told = (command.__doc__ or "").strip()
+        name = command.__name__.rpartition(".")[2].replace("_", "-")
         sub = commands.add_parser(
-            command.__name__.rpartition(".")[2].replace("_", "-"),
+            name,
             help=told.splitlines()[0].rstrip("."),
             description=told,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -103,8 +125,15 @@ def parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         command.arguments(sub)
-        sub.set_defaults(run=command.run)
+        sub.set_defaults(run=command.run, command=name)
     return top
+
+
+def _unrecognized(command: str, surplus: Sequence[str]) -> Usage:
+    """By the command's own help; a word, unlike an option, was meant for something."""
+    instead = "" if surplus[0].startswith("-") else INSTEAD.get(command)
+    said = f"unrecognized arguments: {' '.join(surplus)}{f': {instead}' if instead else ''}"
+    return Usage(f"{said} (see `anabranch {command} --help`)")
 
 
 def _shared() -> Parser:

@@ -23,6 +23,8 @@ _MANY_COLUMNS = 12
 _FIRST_COLUMNS = 3
 """Of many, so many are shown although they are equal: people know a row by its first columns."""
 _KINDS_OF_ROWS = ("row", "rows", "key")
+_KINDS_BY_ROW = ("row", "key")
+"""What a file of resolutions can settle."""
 _ABSENT = "absent"
 """The rule of picks of what the branch does not have."""
 
@@ -156,7 +158,9 @@ def next_steps(
     plain = "  " + " ".join([typed, verb, quote(theirs), *map(quote, given)])
     again = f"{plain} --detect {detect}" if detect else plain
     if not settling and passing is None:
-        return [f"Nothing was changed. {way_out}", again]
+        # A revert would meet the same again, whatever is changed first.
+        then = [] if verb == "revert" else [f"Then again:{again}"]
+        return [f"Nothing was changed. {way_out}", *then]
     first = "Next, one of:"
     if verb == "cherry-pick" and any(conflict.rule == _ABSENT for conflict in conflicts):
         first = f"{into} lacks what {theirs} changed: pick the commit that made it first, or one of:"
@@ -176,7 +180,7 @@ def next_steps(
         each = " ".join(f"--resolve-table {quote(table)}=theirs" for table in tables[:2])
         steps.append([f"{again} {each}", "table by table"])
     by_row = verb == "merge" and "--resolutions" not in given
-    if by_row and any(isinstance(conflict.row, int) for conflict in conflicts):
+    if by_row and any(conflict.kind in _KINDS_BY_ROW for conflict in conflicts):
         steps.append([f"{again} --resolutions FILE", "row by row (see merge --help)"])
     if verb == "merge" and tables:
         steps.append([f"  {typed} diff {quote(into)} {quote(theirs)} --table {quote(tables[0])}", "look at the rows"])

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--into", metavar="BRANCH", help="the branch to merge into; else --branch, else main")
     merging.arguments(parser, merging.AS_SET)
     parser.add_argument(
-        "--resolve-table", metavar="DATABASE.TABLE=SIDE", action="append", default=[], help="the same for one table"
+        "--resolve-table", metavar="DATABASE.TABLE=SIDE", action="append", default=[], help="who wins in one table"
     )
     parser.add_argument(
         "--resolutions", metavar="FILE", type=given, help="row by row, as JSON; - reads it from the input"
