@@ -140,10 +140,12 @@ def in_clause(error: AnabranchError, place: str) -> AnabranchError:
 
 
 class NotFound(AnabranchError):
-    def __init__(self, kind: str, name: object, known: Iterable[str] = (), hint: str = "") -> None:
+    """`when`: of what may be there at other times."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str] = (), hint: str = "", when: str = "") -> None:
         guess = nearest(str(name), known)
         tail = f" Did you mean {quoted(guess)}?" if guess else f" {hint}" if hint else ""
-        super().__init__(f"{kind} {quoted(str(name))} does not exist.{tail}")
+        super().__init__(f"{kind} {quoted(str(name))} does not exist{' ' + when if when else ''}.{tail}")
         self.kind, self.name = kind, name
 
 

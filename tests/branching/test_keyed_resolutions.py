@@ -53,8 +53,13 @@ def test_a_key_that_goes_needs_no_more_than_itself():
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ({"k": [1, 1], "s": [1, 1], "x": [1, 1], "y": [1, 1]}, Refused, "twice"),
-        ({"k": [9], "s": [1], "x": [1], "y": [1]}, Refused, "not in conflict"),
+        ({"k": [1, 1], "s": [1, 1], "x": [1, 1], "y": [1, 1]}, Refused, "^key k = 1 of table .* is resolved twice"),
+        ({"k": [9], "s": [1], "x": [1], "y": [1]}, Refused, "^key k = 9 of table .* is not in conflict: resol"),
+        (
+            {"k": [9, 1, 8], "s": [1] * 3, "x": [1] * 3, "y": [1] * 3},
+            Refused,
+            "^key k = 8 .* conflict, nor is 1 other:",
+        ),
         ({"k": [1], "s": [1], "x": [1]}, DataError, "must say every column: 'y' is missing"),
         ({"s": [1], "x": [1], "y": [1]}, DataError, "must say every column: 'k' is missing"),
         ({"k": [1], "s": [1], "x": [1], "y": [1], KIND: ["?"]}, KindRefused, "'-D'"),

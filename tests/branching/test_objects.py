@@ -253,7 +253,7 @@ def test_names(databases, tables, found):
 
 def test_a_name_conflict_tells_the_two_apart():
     (conflict,) = check_names([database("d", id="d")], [table("d.t", id="1"), table("d.T", id="2")])
-    assert (conflict.ours, conflict.theirs) == ("table t, id 1", "table T, id 2")
+    assert (conflict.ours, conflict.theirs) == ("table d.t, id 1", "table d.T, id 2")
 
 
 def test_a_table_renamed_twice_over_meets_another():

@@ -109,7 +109,7 @@ def test_resolutions_by_key(people):
         people, "INSERT INTO d.t VALUES (1, 'o', 1), (2, 'o', 2)", "INSERT INTO d.t@dev VALUES (1, 't', 1), (2, 't', 2)"
     )
     given = [{"id": 1, "v": "both", "n": 7}, {"id": 2, "v": None, "n": None, "_kind": "-D"}]
-    with pytest.raises(Refused, match="not in conflict"):
+    with pytest.raises(Refused, match=r"key id = 3 of table 'd.t' is not in conflict"):
         people.merge("dev", resolutions={"d.t": [*given, {"id": 3, "v": "x", "n": 3}]})
     with pytest.raises(MergeConflict, match="id = 2"):
         people.merge("dev", resolutions={"d.t": given[:1]})

@@ -212,13 +212,13 @@ def check_names(
     """
     known = {database.id: database for database in databases}
     conflicts: list[ConflictRecord] = []
-    taken: dict[tuple[str, str], DatabaseRecord | TableRecord] = {}
+    taken: dict[tuple[str, str], tuple[DatabaseRecord | TableRecord, str]] = {}
 
     def take(kind: str, parent: str, record: DatabaseRecord | TableRecord, shown: str) -> None:
-        first = taken.setdefault((parent, fold(record.name)), record)
+        first, name = taken.setdefault((parent, fold(record.name)), (record, shown))
         if first.id != record.id:
-            ours = f"{kind} {called.get(first.id) or quote_identifier(first.name)}, id {first.id}"
-            theirs = f"{kind} {quote_identifier(record.name)}, id {record.id}"
+            ours = f"{kind} {called.get(first.id) or name}, id {first.id}"
+            theirs = f"{kind} {shown}, id {record.id}"
             conflicts.append(ConflictRecord(shown, kind, "names", ours, theirs))
 
     for database in known.values():

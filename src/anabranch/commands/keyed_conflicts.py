@@ -27,8 +27,10 @@ from anabranch.model.conflict import ConflictRecord
 from anabranch.model.names import fold
 from anabranch.model.records import TableRecord
 from anabranch.model.schema import Column, Schema
+from anabranch.model.words import counted
 from anabranch.storage.arrow_types import to_arrow
 from anabranch.storage.projection import convert
+from anabranch.texts import named_values
 
 _STAYS, _GOES = "+U", "-D"
 
@@ -97,12 +99,18 @@ def resolutions(table: str, schema: Schema, rows: pa.Table) -> GivenRows:
         spec = records.spec
         asked = keys_in(shaped, spec)
         order = sort_indices(asked)
-        if len(segment_starts(asked.take(order))) < len(asked):
-            raise Refused(f"the resolutions of table '{table}' name a key twice.")
+        every = np.arange(len(asked))
+        twice = np.setdiff1d(every, segment_starts(asked.take(order)))
+        if len(twice):
+            raise Refused(f"{_key_of(schema, shaped, order[twice[0]])} of table '{table}' is resolved twice.")
         there, at = match(asked.take(order), keys_in(records.keys, spec))
-        if len(there) < len(asked) or not clash[there].all():
+        idle = np.setdiff1d(every, at[clash[there]])
+        if len(idle):
+            others = len(idle) - 1
+            more = f", nor {'is' if others == 1 else 'are'} {counted(others, 'other')}" if others else ""
             raise Refused(
-                f"the resolutions of table '{table}' name a key that is not in conflict. SHOW CONFLICTS lists them."
+                f"{_key_of(schema, shaped, order[idle[0]])} of table '{table}' is not in conflict{more}: resolutions "
+                "are for the keys that SHOW CONFLICTS lists. Nothing was changed."
             )
         place = np.full(records.count, -1, np.int64)
         place[there] = order[at]
@@ -120,6 +128,12 @@ def resolutions(table: str, schema: Schema, rows: pa.Table) -> GivenRows:
         return Given(known, deleted, {name: whole(aligned[name]) for name in spec.fields})
 
     return given
+
+
+def _key_of(schema: Schema, rows: pa.Table, place: int) -> str:
+    """`key id = 1`."""
+    columns = [column for column in schema.columns if column.physical in schema.primary_key]
+    return f"key {named_values(_shown(rows.slice(place, 1), columns)[0])}"
 
 
 def _deleting(rows: pa.Table) -> Mask:

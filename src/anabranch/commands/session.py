@@ -201,8 +201,9 @@ class Session:
         found = self.find_database(name, position)
         if found is None:
             known = [record.name for record in self.catalog.databases(position)]
-            hint = f"Create it with CREATE DATABASE {quote_identifier(name)}."
-            raise NotFound("database", name, known, self._not_then(position) or hint)
+            then = self._then(position)
+            hint = "" if then else f"Create it with CREATE DATABASE {quote_identifier(name)}."
+            raise NotFound("database", name, known, hint, then)
         return found
 
     def find_table(self, names: Sequence[str], position: Position | None = None) -> OpenTable | None:
@@ -232,15 +233,15 @@ class Session:
         if found is None:
             database = self.database(names[0], position)
             known = [qualified(database.name, r.name) for r in self.catalog.tables(position, database.id)]
-            raise NotFound("table", qualified(*names), known, self._not_then(position))
+            raise NotFound("table", qualified(*names), known, when=self._then(position))
         return found
 
-    def _not_then(self, position: Position) -> str:
-        """Of a past version: that it is the past which lacks the name."""
+    def _then(self, position: Position) -> str:
+        """Of a past version: that it is the past which lacks a name; it may be there now."""
         if position.version == self.catalog.head(position.branch_id):
             return ""
         branch = self.catalog.branch_by_id(position.branch_id).name
-        return f"It was not there at version {position.version} of branch '{branch}'."
+        return f"at version {position.version} of branch '{branch}'"
 
     def view(self, table: OpenTable) -> TableView:
         """Everything that a scan of the table needs."""
