@@ -6,12 +6,12 @@ import getpass
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anabranch import commands, given
 from anabranch.commands.rerun import rerun
 from anabranch.commands.result import Result
-from anabranch.commands.session import Session, Shared, as_ref, at_version, checked_limit
+from anabranch.commands.session import Session, Shared, as_ref, at_version, checked_limit, names_nothing
 from anabranch.errors import Conflicts, NotALake, Refused
 from anabranch.execution.session import SparkHolder
 from anabranch.model.history import Branch, Commit, Tag
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from anabranch.commands.graph import GraphLine
     from anabranch.commands.merge_branch import MergeReport
     from anabranch.table import Table
+
+Name = TypeVar("Name", bound=str | int | None)
 
 
 def connect(
@@ -202,8 +204,8 @@ class Lake:
 
     def merge(
         self,
-        theirs: str,
-        into: str | None = None,
+        theirs: str | Lake,
+        into: str | Lake | None = None,
         *,
         detect: str | None = None,
         resolve: str | None = None,
@@ -211,7 +213,8 @@ class Lake:
         resolutions: Mapping[str, Any] | None = None,
         dry_run: bool = False,
     ) -> MergeReport:
-        """Merges a branch, a tag or `branch@version` into this branch, or `into` another, as one commit.
+        """Merges a branch, a tag or `branch@version` into this branch, or `into` another, as one commit. A branch is
+        given by its name, or as a Lake on it.
 
         Raises MergeConflict with `.conflicts` if the law does not allow it; `dry_run` reports them instead. `resolve`
         ('ours' or 'theirs') settles all conflicts, `resolve_tables` those of one table, and `resolutions` goes row by
@@ -222,8 +225,9 @@ class Lake:
         from anabranch.commands import asked
         from anabranch.commands.merge_branch import merge_branch
 
-        if not isinstance(theirs, str):
-            raise Refused(f"{theirs!r} names no branch: write its name, a tag, or 'branch@version'.")
+        theirs, into = self._branch_of(theirs), self._branch_of(into)
+        if not isinstance(theirs, str) or names_nothing(theirs):
+            raise Refused(f"{theirs!r} names no branch or tag: write its name, or 'branch@version'.")
         session = (self if into is None else self.on(into))._session
         tables: dict[str, Any] = {}
         rows: dict[str, Any] = {}
@@ -233,12 +237,16 @@ class Lake:
             from anabranch.commands.resolutions import Given
             from anabranch.sql.declare import table_parts
 
-            sides = {table_parts(name): asked.side_of(f"resolve of {name}", s) for name, s in named_sides.items()}
-            data = {table_parts(name): Given.of(name, those) for name, those in named_rows.items()}
+            known = Lake(session).tables
+            sides = {
+                table_parts(name, known): asked.side_of(f"resolve of {name}", side)
+                for name, side in named_sides.items()
+            }
+            data = {table_parts(name, known): Given.of(name, those) for name, those in named_rows.items()}
             tables, rows = asked.tables_of(session, theirs, sides), asked.tables_of(session, theirs, data)
         return merge_branch(session, theirs, asked.wishes(detect, resolve, tables, rows), dry_run=dry_run)
 
-    def conflicts(self, theirs: str, into: str | None = None, *, detect: str | None = None) -> Conflicts:
+    def conflicts(self, theirs: str | Lake, into: str | Lake | None = None, *, detect: str | None = None) -> Conflicts:
         """Every conflict that a merge would meet, as records that print as a table; none if it would pass."""
         return self.merge(theirs, into, detect=detect, dry_run=True).conflicts
 
@@ -266,16 +274,27 @@ class Lake:
         is_version = isinstance(ref, str) and is_number(ref) and str(int(ref)) == ref  # an id may begin with 0
         return commit_of(self._session, int(ref) if is_version else ref)
 
-    def diff(self, old: str | int, new: str | int | None = None, table: str | None = None) -> Result:
-        """What turns one state into another (this branch's head, if none is given): a branch, a tag, `branch@version`
-        or a version. With a table, the rows that differ, marked by `_change`: '+I', '-D', and '-U' before '+U'."""
+    def _branch_of(self, named: Name | Lake) -> Name | str:
+        """The name of the branch that a Lake is on; a name as it is."""
+        if not isinstance(named, Lake):
+            return named
+        if named._session.shared is not self._session.shared:
+            raise Refused(
+                f"{named!r} was opened apart from this lake: write the name of a branch, as {named.branch!r}."
+            )
+        return named.branch
+
+    def diff(self, old: str | int | Lake, new: str | int | Lake | None = None, table: str | None = None) -> Result:
+        """What turns one state into another (this branch's head, if none is given): a branch or a Lake on it, a tag,
+        `branch@version` or a version. With a table, the rows that differ, marked by `_change`: '+I', '-D', and '-U'
+        before '+U'."""
         from anabranch.commands.diff import diff, diff_table
         from anabranch.sql.declare import table_parts
 
-        before, after = self._session.resolve(old), self._session.resolve(new)
+        before, after = (self._session.resolve(self._branch_of(state)) for state in (old, new))
         if table is None:
             return diff(self._session, before, after)
-        return diff_table(self._session, before, after, table_parts(table))
+        return diff_table(self._session, before, after, table_parts(table, self.tables))
 
     def sections(self, table: str, against: str | None = None) -> Result:
         """A table as its snapshot at the fork and what its branch added and took away since."""
@@ -283,7 +302,7 @@ class Lake:
         from anabranch.sql.declare import table_name
         from anabranch.sql.frames import open_use
 
-        return sections(self._session, open_use(self._session, table_name(table)), against).result()
+        return sections(self._session, open_use(self._session, table_name(table, self.tables)), against).result()
 
     # --- databases and tables -----------------------------------------------------------------------------------------
 
@@ -356,7 +375,7 @@ class Lake:
         from anabranch.sql.frames import position_ref
         from anabranch.table import Table
 
-        written = table_name(name)
+        written = table_name(name, self.tables)
         ref = at_version(position_ref(written.ref), version, name)
         return Table(self._session, written.parts, ref)
 
@@ -368,14 +387,14 @@ class Lake:
     def drop_table(self, name: str, *, if_exists: bool = False) -> None:
         from anabranch.sql.declare import table_parts
 
-        commands.tables.drop_table(self._session, table_parts(name), if_exists=if_exists)
+        commands.tables.drop_table(self._session, table_parts(name, self.tables), if_exists=if_exists)
 
     @rerun
     def optimize(self, table: str) -> Result:
         """Rewrites small parts, and parts with dead rows, as larger ones. No row changes."""
         from anabranch.sql.declare import table_parts
 
-        opened = self._session.table(table_parts(table))
+        opened = self._session.table(table_parts(table, self.tables))
         return commands.optimize.optimize(self._session, opened).result()
 
     # --- going back ---------------------------------------------------------------------------------------------------
@@ -391,7 +410,7 @@ class Lake:
             raise Refused("None names no version to go back to: give its number.")
         then = self._session.resolve(version)
         if table is not None:
-            return commands.restore.restore_table(self._session, table_parts(table), then)
+            return commands.restore.restore_table(self._session, table_parts(table, self.tables), then)
         if database is not None:
             return commands.restore.restore_database(self._session, database, then)
         return commands.restore.restore_branch(self._session, then)

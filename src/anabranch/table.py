@@ -165,6 +165,8 @@ class Table:
             overwrite = overwrite and replace(overwrite, reads=True)
             shape = by_name(table.name, table.schema, data.columns, fixed, self._session.constant)
             return insert_frame(self._session, table, data, shape, overwrite)
+        if isinstance(data, (list, tuple)) and not data:
+            data = arrow_schema(table.schema.columns).empty_table()  # no rows, which lack no column
         rows = arrow_table(data, table.schema)
         shape = by_name(table.name, table.schema, rows.column_names, fixed, self._session.constant)
         try:

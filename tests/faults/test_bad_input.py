@@ -286,6 +286,14 @@ def test_bad_rows_say_what_is_wrong_and_change_nothing(lake, print_of, how, case
         (lambda lake: lake.restore(1, table="d.t", database="d"), Refused, "not both"),
         (lambda lake: lake.restore(None), Refused, "None names no version"),
         (lambda lake: lake.merge(5), Refused, "names no branch"),
+        *(
+            (lambda lake, ref=ref: lake.merge(ref), Refused, "branch or tag: write its name, or 'branch@version'.")
+            for ref in ("", " ", "@3", "dev@")
+        ),
+        (lambda lake: lake.diff(""), Refused, "or a version's number alone."),
+        (lambda lake: lake.table("t"), SqlError, "write database.table. Did you mean 'd.t'?"),
+        (lambda lake: lake.drop_table("x"), SqlError, "'x' does not name a table: write database.table."),
+        (lambda lake: lake.create_table("t", "a INT"), SqlError, "'t' does not name a table: write database.table."),
         (lambda lake: lake.on(5), Refused, "5 names no branch"),
         (lambda lake: lake.table("d.t", version="main").count(), Refused, "'main' is no version"),
         (lambda lake: lake.table("d.t", version=True).count(), Refused, "True is no version"),

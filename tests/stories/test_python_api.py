@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch.errors import AlreadyExists, AnabranchError, DataError, NotFound
+from anabranch.errors import AlreadyExists, AnabranchError, DataError, NotFound, Refused
 from tests.stories.telling import rows, told
 
 BEGINNING = (
@@ -282,3 +282,20 @@ def test_conflicts_print_as_a_table_and_are_records(begun, tmp_path):
     assert str(found).splitlines()[0].split() == ["object", "kind", "rule", "row", "column", "base", "ours", "theirs"]
     assert [(one.kind, one.ours["b"], one.theirs["b"]) for one in found] == [("row", "main", "dev")]
     assert found == list(found)
+
+
+def test_a_lake_stands_for_its_branch_where_branches_meet(begun, tmp_path):
+    lake = begun(tmp_path / "lake")
+    dev = lake.create_branch("dev")
+    dev.sql("UPDATE d.t SET b = 'dev' WHERE a = 1")
+    assert list(lake.diff(dev)) == list(lake.diff("dev")) != []
+    assert list(lake.diff(lake, dev)) == list(lake.diff("main", "dev")) != []
+    assert lake.conflicts(dev) == lake.conflicts(lake, dev) == []
+    with (
+        begun(tmp_path / "another") as apart,
+        pytest.raises(Refused, match="was opened apart from this lake: write the name of a branch, as 'main'"),
+    ):
+        lake.merge(apart)
+    assert lake.merge(lake, dev).up_to_date
+    assert lake.merge(dev).commit.message == "dev into main"
+    assert (1, "dev") in [row[:2] for row in rows(lake, "d.t")]

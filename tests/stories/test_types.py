@@ -157,6 +157,14 @@ def test_record_batches_readers_and_dicts_are_data_too(lake):
     table.write({"a": [2], "b": ["given"]})
     table.write([{"a": 3}, {"b": "only b"}])
     assert table.write([]) == 0
+    before = lake.version
+    strict = (
+        lake.create_table(f"d.n{n}", "a INT NOT NULL, b INT", primary_key=key or ())
+        for n, key in enumerate([None, "a"])
+    )
+    for empty in strict:
+        assert [empty.write(nothing) for nothing in ([], ())] == [0, 0]
+        assert lake.version == (before := before + 1)  # that made the table
     assert table.write(pa.table({"a": pa.array([], pa.int32())})) == 0
     assert rows(lake, "d.t") == [
         (None, "only b"),

@@ -50,7 +50,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _types(lake: Lake, theirs: str, table: str) -> dict[str, pa.DataType]:
     from anabranch.sql.declare import table_parts
 
-    table_parts(table)  # refuses what names no table by what was written, without the ref
+    table_parts(table, lake.tables)  # refuses what names no table by what was written, without the ref
     found: dict[str, pa.DataType] = {}
     branch, at, version = theirs.partition("@")
     for name in (f"{table}@{quote_identifier(branch)}{at}{version}", table):

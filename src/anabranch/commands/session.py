@@ -448,13 +448,18 @@ def _as_ref(ref: Ref | str | int | None) -> Ref:
         return ref
     if isinstance(ref, int) and not isinstance(ref, bool):
         return Ref(version=ref)
-    name, at, version = ref.partition("@") if isinstance(ref, str) else ("", "", "")
-    # What is left out is never the session's own: an empty text is a variable that somebody forgot to set.
-    if not name.strip() or (at and not version):
+    if not isinstance(ref, str) or names_nothing(ref):
         raise Refused(f"{ref!r} names no branch, tag or version: write 'dev', 'dev@12', or a version's number alone.")
+    name, at, version = ref.partition("@")
     if at and not is_number(version):
         raise NotFound("version", version, hint="A version is a number.")
     return Ref(name, int(version) if at else None)
+
+
+def names_nothing(ref: str) -> bool:
+    """What is left out is never the session's own: an empty text is a variable that somebody forgot to set."""
+    name, at, version = ref.partition("@")
+    return not name.strip() or (at != "" and not version)
 
 
 def checked_limit(limit: int | None) -> int | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anabranch import given
 from anabranch.commands.columns import ColumnSpec
 from anabranch.errors import DataError, Refused, SchemaError, SqlError
+from anabranch.model.names import fold
 from anabranch.model.types import DataType, parse_type
 from anabranch.sql import refs
 from anabranch.sql import statements as s
@@ -20,18 +21,31 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def table_name(text: str) -> refs.Name:
+Tables = Callable[[], Iterable[str]]
+"""The tables among which a name may be meant, as `database.table`."""
+
+
+def table_name(text: str, known: Tables = list) -> refs.Name:
     """`database.table`, perhaps with `@ref`."""
     if not isinstance(text, str):
         raise Refused(f"{reprlib.repr(text)} names no table: write 'database.table'.")
     cursor = Cursor(text)
-    name = refs.table_name(cursor)
+    parts = cursor.path("a table name")
+    if len(parts) != 2:
+        raise SqlError(f"{refs.not_qualified(parts)}.{_guess(parts[-1], known)}")
+    name = refs.Name(parts, refs.ref(cursor))
     cursor.end()
     return name
 
 
-def table_parts(text: str) -> tuple[str, ...]:
-    name = table_name(text)
+def _guess(table: str, known: Tables) -> str:
+    """The only table that is called so."""
+    found = [name for name in known() if fold(table_parts(name)[-1]) == fold(table)]
+    return f" Did you mean '{found[0]}'?" if len(found) == 1 else ""
+
+
+def table_parts(text: str, known: Tables = list) -> tuple[str, ...]:
+    name = table_name(text, known)
     if name.ref is not None:
         raise SqlError(f"'{text}': a ref cannot stand here; use lake.on(branch)", text, 0)
     return name.parts

@@ -6,6 +6,7 @@ in backquotes (`@`) or quotes (VERSION AS OF).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch.sql.cursor import Cursor
@@ -54,9 +55,12 @@ def table_name(cursor: Cursor) -> Name:
     position = cursor.position
     parts = cursor.path("a table name")
     if len(parts) != 2:
-        written = ".".join(parts)
-        raise cursor.error(f"'{written}' does not name a table: write database.table", position)
+        raise cursor.error(not_qualified(parts), position)
     return Name(parts, ref(cursor), position)
+
+
+def not_qualified(parts: Sequence[str]) -> str:
+    return f"'{'.'.join(parts)}' does not name a table: write database.table"
 
 
 def written_table_name(cursor: Cursor) -> Name:
