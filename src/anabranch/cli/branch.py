@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from anabranch.cli import naming
 from anabranch.cli.output import aligned, print_json
-from anabranch.cli.refs import check_naming, naming, start_of
 from anabranch.cli.screen import styled
 from anabranch.cli.settings import Settings
 
@@ -18,27 +18,11 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    naming(parser, "branch")
+    naming.arguments(parser, "branch")
 
 
 def run(settings: Settings, args: argparse.Namespace) -> None:
-    check_naming(args)
-    with settings.open() as lake:
-        if args.delete is not None:
-            lake.drop_branch(args.delete)
-            said, record = f"branch {args.delete} dropped", {"branch": args.delete, "dropped": True}
-        elif args.move is not None:
-            old, new = args.move
-            lake.rename_branch(old, new)
-            said, record = f"branch {old} is now {new}", {"branch": new, "renamed_from": old}
-        elif args.name is not None:
-            made = lake.create_branch(args.name, *start_of(args))
-            name, version = made.branch, made.version
-            said, record = f"branch {name} at version {version}", {"branch": name, "version": version}
-        else:
-            _list(lake, settings)
-            return
-    print_json(record) if settings.json else print(said)
+    naming.run("branch", _list, settings, args)
 
 
 def _list(lake: Lake, settings: Settings) -> None:

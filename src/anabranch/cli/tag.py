@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from anabranch.cli import naming
 from anabranch.cli.output import aligned, print_json
-from anabranch.cli.refs import check_naming, naming, start_of
 from anabranch.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -14,26 +14,11 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    naming(parser, "tag")
+    naming.arguments(parser, "tag")
 
 
 def run(settings: Settings, args: argparse.Namespace) -> None:
-    check_naming(args)
-    with settings.open() as lake:
-        if args.delete is not None:
-            lake.drop_tag(args.delete)
-            said, record = f"tag {args.delete} dropped", {"tag": args.delete, "dropped": True}
-        elif args.move is not None:
-            old, new = args.move
-            lake.rename_tag(old, new)
-            said, record = f"tag {old} is now {new}", {"tag": new, "renamed_from": old}
-        elif args.name is not None:
-            made = lake.create_tag(args.name, *start_of(args))
-            said, record = f"tag {made.name} at version {made.version}", {"tag": made.name, "version": made.version}
-        else:
-            _list(lake, settings)
-            return
-    print_json(record) if settings.json else print(said)
+    naming.run("tag", _list, settings, args)
 
 
 def _list(lake: Lake, settings: Settings) -> None:

@@ -62,11 +62,6 @@ def like_pieces(pattern: str, escape: str = "\\") -> list[object]:
     return pieces
 
 
-def like_prefix(pieces: list[object]) -> str | None:
-    """The text of `text%`, None if the pattern has another shape."""
-    return str(pieces[0]) if len(pieces) == 2 and isinstance(pieces[0], str) and pieces[1] is ANY else None
-
-
 def like(pattern: str, escape: str = "\\") -> Callable[[Datum], Datum]:
     """The matcher of a LIKE pattern."""
     pieces = like_pieces(pattern, escape)
