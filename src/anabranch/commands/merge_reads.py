@@ -92,15 +92,23 @@ class History:
         one of several bases has counts for all."""
         found: dict[tuple[str, str], set[Operation]] = {}
         for base in self.at.bases:
-            common, *_ = merge_bases(side, base, self.catalog.origin, self.catalog.merges(), self.catalog.reaches)
+            common = self._common(side, base)
             for done in (*self._between(common, side), *self._between(common, base)):
                 found.setdefault((done.kind, done.object_id), set()).add(done.operation)
         return found
+
+    def _common(self, side: Position, base: Position) -> Position:
+        """A common ancestor; a base of a merge is one of its sides'."""
+        if not self.at.replays:
+            return base
+        return merge_bases(side, base, self.catalog.origin, self.catalog.merges(), self.catalog.reaches)[0]
 
     def _between(self, ancestor: Position, at: Position) -> Iterable[Done]:
         """What was done in all commits that a position reaches and its ancestor does not: where an object differs, one
         of them has changed or `kept` it. On the position's own history each tells what changed there; a merge that
         keeps an object tells nothing, though what it merged may be undone there by what came from a third branch."""
+        if at == ancestor:
+            return ()
         if self._shared_with(at, ancestor) >= ancestor.version:
             own = self._since(at, ancestor.version)
             return (Done(c.kind, c.object_id, c.operation) for changes in own.values() for _, c in changes)
