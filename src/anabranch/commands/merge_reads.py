@@ -216,6 +216,12 @@ class Batch:
         return self.catalog.states(at, self._asked(at))
 
     @once
+    def all_states(self, at: Position) -> Mapping[str, TableState]:
+        """Also of tables that have not moved: of one that was dropped each branch has kept its own rows, and no record
+        tells how they differ."""
+        return self.catalog.states(at, self.ids)
+
+    @once
     def deltas(self, head: Position) -> Mapping[str, list[TableDelta]]:
         """What a head's commits did to rows, since the version that it shares with the bases."""
         return self.catalog.deltas_of(head, self._asked(head), self.history.shared(head))

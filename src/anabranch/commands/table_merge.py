@@ -190,8 +190,7 @@ class TableMerger(TableSides):
     def _take_over(self, made: TableMerge) -> None:
         """The same id, theirs' state as it is. What ours had in it before it was dropped counts as never had."""
         assert self.theirs is not None
-        # (Of a table that was dropped each branch has kept its own rows, and no record tells how they differ.)
-        state, now = self.state(self.at.theirs), self.catalog.states(self.at.ours, [self.id])[self.id]
+        state, now = self.state(self.at.theirs), self.reads.all_states(self.at.ours)[self.id]
         is_new = all(base is None for base in self.bases)
         deltas = self.deltas(self.at.theirs) if is_new else self.catalog.deltas(self.at.theirs, self.id, -1)
         side = side_of(now, state, deltas)
