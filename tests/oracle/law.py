@@ -845,6 +845,8 @@ class TableMerge:
                 self.undone[origin] = change.ours
         elif change.theirs is None and change.ours is not None:  # its current version is dead
             table.rows[origin] = change.ours.killed(self.as_ours(change.theirs_record.write))
+        elif change.ours and not change.ours_class:  # ours may have a version that shows what the base did
+            table.rows[origin] = self.taken(change).against(change.ours_since)
         else:
             table.rows[origin] = self.taken(change)
 

@@ -1,6 +1,25 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "a merge by THEIRS brings an UPDATE of a row that ours had deleted: its statement stands": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
+        "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; INSERT OVERWRITE d.t "
+        "PARTITION (p = 1) (k, a) VALUES (4, 0); USE BRANCH x; DELETE FROM d.t WHERE k < 2; USE BRANCH main; UPDATE "
+        "d.t SET b = 19 WHERE k >= 1; USE BRANCH x; MERGE BRANCH main RESOLVE USING THEIRS WITH (detect = 'file'); "
+        "USE BRANCH a; INSERT INTO d.t (k, a, p) VALUES (2, 1, 0); MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "an UPDATE that showed nothing, of a row that theirs then took from elsewhere, still reaches inserts": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES (1, 0, "
+        "0), (2, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; USE BRANCH a; UPDATE d.t SET a = 1 WHERE k"
+        " = 1; USE BRANCH x; UPDATE d.t SET a = 0 WHERE k < 4; USE BRANCH a; UPDATE d.t SET a = 3 WHERE k = 1; USE "
+        "BRANCH main; INSERT INTO d.t (k, a, p) VALUES (2, 2, 1); USE BRANCH x; MERGE BRANCH a@4 WITH (detect = "
+        "'row'); USE BRANCH main; MERGE BRANCH x WITH (detect = 'row')"
+    ),
+    "REVERT of a merge brings NULL back in a column that the merge made one": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT DEFAULT 0); INSERT INTO d.t (k, a) VALUES (0, 0); CREATE BRANCH dev "
+        "FROM main; ALTER TABLE d.t ADD COLUMN c INT; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN c INT DEFAULT 0; "
+        "UPDATE d.t SET c = 0 WHERE k = 0; USE BRANCH main; MERGE BRANCH dev WITH (detect = 'row'); REVERT main@5"
+    ),
     "the base of an UPDATE in a column that is one with ours, of another type": (
         "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT); CREATE BRANCH dev FROM main; CREATE BRANCH exp FROM "
         "main; ALTER TABLE d.t ADD COLUMN c INT; USE BRANCH dev; ALTER TABLE d.t ADD COLUMN c BIGINT DEFAULT 0; "

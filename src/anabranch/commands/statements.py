@@ -174,8 +174,8 @@ class Statements:
                     yield _when(first), ran, killed, _written(done)
 
     def _ended(self, commit: Commit, deltas: Sequence[TableDelta]) -> np.ndarray | None:
-        """The origins of rows of which a merge or pick ended a version that its branch showed, or which came with it:
-        what it brings changed no others there. None: the whole table came with it."""
+        """The origins of rows of which a merge or pick ended a version that its branch showed, or brought one that it
+        shows, or which came with it: what it brings changed no others there. None: the whole table came with it."""
         whole = (change for done, change in self.changes if done.version == commit.version)
         if any(change.operation in ("create", "restore") for change in whole):
             return None
@@ -183,12 +183,14 @@ class Statements:
         placed = [part.slot for delta in deltas for part in delta.placed]
         removed = self._parts([slot for delta in deltas for slot in delta.removed], at)
         gone = {slot: BitMap(range(part.rows)) for slot, part in removed.items()}
-        ids = ids_of(united([gone, *(delta.killed for delta in deltas)]))
+        killed = united(delta.killed for delta in deltas)
+        ids = ids_of(united([gone, killed]))
         came = {part.slot: part for delta in deltas for part in delta.placed}
         origins = self._origins(ids, at, came)
         theirs = np.isin(ids >> POSITION_BITS, placed) & ~np.isin(origins >> POSITION_BITS, placed)
-        ended: np.ndarray = origins[~theirs]
-        return ended
+        versions = {slot: BitMap(range(part.rows)) for slot, part in came.items() if part.has_origin}
+        shown = self._origins(ids_of(without(versions, killed)), at, came)
+        return np.concatenate([origins[~theirs], shown])
 
     def _segments(self, commit: Commit, change: Change) -> list[Segment]:
         """A commit that ran a statement, or those that it names, without what all bases have."""

@@ -402,11 +402,15 @@ class TableMerger(TableSides):
         """Whether theirs shows one of these base rows otherwise, or not at all. Few rows are looked at first, since one
         that differs is enough."""
         assert self.theirs is not None
-        schema = self.schema(self.theirs)
+        schema = named = self.schema(self.theirs)
+        written = self.written(self.holding(self.base_state, ids))
+        if written.keys() - {schema.id}:  # which may hold a column under a name that theirs does not know
+            others = [one.columns for one in written.values()]
+            named = replace(schema, columns=with_aliases(schema.columns, others, self._known_aliases(schema)))
         now = self.versions_of_theirs(origins_of(ids, self.base_state.parts, self.origins))
         for chunk in growing(len(ids)):
             after = self.rows_of(schema, self.other.head, now[chunk])
-            before = self.rows_of(schema, self.base_state, ids[chunk], [(self.other.head, now[chunk], after)])
+            before = self.rows_of(named, self.base_state, ids[chunk], [(self.other.head, now[chunk], after)])
             if (now[chunk] < 0).any() or not same_rows(before, after).all():
                 return True
         return False
@@ -414,16 +418,19 @@ class TableMerger(TableSides):
     def _shows_others(self, made: TableMerge) -> bool:
         """Whether ours shows other rows than before: versions that come and go may hold the same."""
         assert made.schema is not None
+        assert self.ours is not None
+        shown = self.schema(self.ours)  # which may know more names of a column than the merged one
         if made.combined is not None:
             return any(made.counts())
         come, go = map(ids_of, coming_and_going(self.mine.head, made.deltas))
         if len(come) != len(go):
             return True
         (there, come), (here, go) = (self._by_origin(ids) for ids in (come, go))
-        if (there != here).any():
+        if (there != here).any() or [c.label for c in shown.columns] != [c.label for c in made.schema.columns]:
             return True
         for chunk in growing(len(come)):
-            before, after = (self.rows_of(made.schema, self.mine.head, ids[chunk]) for ids in (go, come))
+            before = self.rows_of(shown, self.mine.head, go[chunk])
+            after = self.rows_of(made.schema, self.mine.head, come[chunk])
             if not same_rows(before, after).all():
                 return True
         return False
