@@ -4,7 +4,7 @@ import pytest
 
 from anabranch.errors import nearest
 
-KNOWN = ("use", "log", "tag", "dev", "select", "merge", "name")
+KNOWN = ("d", "use", "log", "tag", "dev", "select", "merge", "name")
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,7 @@ KNOWN = ("use", "log", "tag", "dev", "select", "merge", "name")
         ("lgo", "log"),
         ("gat", "tag"),
         ("dv", "dev"),
+        ("dd", "d"),
         ("nam", "name"),
         ("set", None),
         ("lag", None),

@@ -51,18 +51,23 @@ class AnabranchError(Exception):
 
 
 _SHORT = 3
-"""Another letter in a word of so many makes another word; their order, or one too few or too many, is still a typo."""
+"""Of a word of so many letters, another letter makes another word."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that a typo of `name` most likely meant."""
     folded = {candidate.lower(): candidate for candidate in known}
     word = name.lower()
-    is_short = len(word) <= _SHORT
-    found = difflib.get_close_matches(word, folded, n=1, cutoff=0.7 if is_short else 0.6)
-    if not found and is_short:
-        found = [other for other in folded if sorted(other) == sorted(word)]
+    likely = [one for one in folded if word and _is_slip(word, one)] if len(word) <= _SHORT else folded
+    found = difflib.get_close_matches(word, likely, n=1, cutoff=0.6 if len(word) > _SHORT else 0)
     return folded[found[0]] if found else None
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """The same letters in another order, or one too few or too many."""
+    short, long = sorted((word, meant), key=len)
+    less = [long[:place] + long[place + 1 :] for place in range(len(long))]
+    return sorted(word) == sorted(meant) or short in less
 
 
 def columns_are(labels: Sequence[str]) -> str:

@@ -52,8 +52,8 @@ def merge_database(
     backwards: bool = False,
     replays: bool = False,
 ) -> Merged[DatabaseRecord]:
-    """`theirs_changed_tables`: theirs changed or created a table in it. `ours_filled_it`: what ours did, if tables are in
-    it that theirs' drop does not take along. Both matter only if the other side dropped it."""
+    """`theirs_changed_tables`: theirs changed or created a table in it. `ours_filled_it`: what ours did, if tables are
+    in it that theirs' drop does not take along. Both matter only if the other side dropped it."""
     others = ("tables in it",) if theirs_changed_tables else ()
     merged = _merge(_DATABASE, bases, ours, theirs, others, resolve, backwards=backwards, replays=replays)
     if merged.changes != ("drop",) or ours_filled_it is None:

@@ -59,8 +59,8 @@ class Side:
 
     `back`: rows of the base's slots that were dead there and are visible now. `scopes`: overwrites that still stand.
     `undone`: slots of the base that going back took away, here or where this side got the rest from, rather than a
-    statement. `older`: slots that the base lacks and no statement since has written: their first versions may be of rows
-    that the base shows in newer ones.
+    statement. `older`: slots that the base lacks and no statement since has written: their first versions may be of
+    rows that the base shows in newer ones.
     """
 
     base: TableState

@@ -25,7 +25,7 @@ from anabranch.execution.file_columns import checked_cast
 from anabranch.execution.shape import Shape, assigned
 from anabranch.execution.slots import Reserve, Slots, SlotsUsedUp
 from anabranch.execution.spark_labels import by_label, rebuilt
-from anabranch.execution.spark_types import arrow_frame, label_schema, spark_type, type_of
+from anabranch.execution.spark_types import arrow_frame, label_schema, nullable, spark_type, type_of
 from anabranch.execution.spark_writer import MAX_TASKS, run_tasks, task_slots
 from anabranch.execution.spread import shuffled_tasks
 from anabranch.execution.writer import PartsWriter
@@ -192,9 +192,9 @@ def _stored(rule: Rule, text: str, given: Any, column: Column, target: Any) -> S
 
     try:
         value, given = by_label(F.expr(text), given, column)
-        if not isinstance(given, str):
-            given = meeting(given, column.type) or given
-            value = value.cast(spark_type(given))
+        met = None if isinstance(given, str) else meeting(given, column.type)
+        if met is not None:  # (what a value is made of again may be NULL, whatever it was before)
+            given, value = met, value.cast(spark_type(nullable(met)))
         type_ = to_arrow(type_of(given, column.label))
         assigned(pa.chunked_array([pa.array([], type_)]), column)
     except NeedsSpark:

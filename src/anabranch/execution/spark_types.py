@@ -63,17 +63,17 @@ def brought(frame: DataFrame) -> pa.Table:
     from pyspark.sql import functions as F
 
     fields = frame.schema.jsonValue()["fields"]
-    columns = [F.col(f"c{place}").cast(spark_type(_nullable(field["type"]))) for place, field in enumerate(fields)]
+    columns = [F.col(f"c{place}").cast(spark_type(nullable(field["type"]))) for place, field in enumerate(fields)]
     return numbered(frame).select(*columns).toArrow()
 
 
-def _nullable(body: Any) -> Any:
+def nullable(body: Any) -> Any:
     """A type of Spark's with NULL allowed everywhere in it."""
     if isinstance(body, list):
-        return [{**field, "type": _nullable(field["type"]), "nullable": True} for field in body]
+        return [{**field, "type": nullable(field["type"]), "nullable": True} for field in body]
     if not isinstance(body, dict):
         return body
-    inside = {name: _nullable(body[name]) for name in ("elementType", "keyType", "valueType", "fields") if name in body}
+    inside = {name: nullable(body[name]) for name in ("elementType", "keyType", "valueType", "fields") if name in body}
     return {**body, **inside, **{name: True for name in ("containsNull", "valueContainsNull") if name in body}}
 
 
