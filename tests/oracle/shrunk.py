@@ -1,6 +1,12 @@
 """Histories on which model and lake once disagreed, shrunk: name -> statements. All begin with a database d."""
 
 SHRUNK = {
+    "a new row of a MERGE INTO that was updated and deleted is no insert": (
+        "CREATE TABLE d.t (k INT NOT NULL, a INT); INSERT INTO d.t (k, a) VALUES (0, 0); CREATE BRANCH dev FROM main;"
+        " MERGE INTO d.t AS t USING (VALUES (0, 0), (2, 0)) AS s(k, a) ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = "
+        "s.a WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.a); UPDATE d.t SET a = 0 WHERE k = 2; DELETE FROM d.t"
+        " WHERE k = 2; USE BRANCH dev; UPDATE d.t SET a = 0 WHERE k = 0; USE BRANCH main; MERGE BRANCH dev"
+    ),
     "a merge by THEIRS brings an UPDATE of a row that ours had deleted: its statement stands": (
         "CREATE TABLE d.t (k INT NOT NULL, a INT, b INT, p INT) PARTITIONED BY (p); INSERT INTO d.t (k, a, p) VALUES "
         "(1, 0, 0), (2, 0, 1), (3, 0, 1); CREATE BRANCH a FROM main; CREATE BRANCH x FROM a; INSERT OVERWRITE d.t "

@@ -124,3 +124,33 @@ def test_what_was_kept_is_no_version_of_the_object(lake):
     log = [commit.operation for commit in lake.log()]
     assert log[:2] == ["CREATE TABLE", "MERGE BRANCH"]
     assert [commit.operation for commit in lake.table("d3.w").history()] == ["CREATE TABLE"]
+
+
+ELSEWHERE = """CREATE TABLE d.u (id INT); CREATE BRANCH a; CREATE BRANCH b; CREATE BRANCH c; USE BRANCH a;
+CREATE TABLE d.t (id INT); USE BRANCH b; MERGE BRANCH a; USE BRANCH a; DROP TABLE d.t; INSERT INTO d.u VALUES (0);
+USE BRANCH c; MERGE BRANCH a; USE BRANCH b"""
+
+
+def test_a_table_that_neither_side_of_a_merge_had_is_no_news(lake):
+    """c has merged that d.t came and went; b has it still."""
+    run(lake, ELSEWHERE)
+    picked = lake.on("b").cherry_pick("c@3")
+    assert [made.name for made in picked.plan.tables.values()] == ["d.u"]
+    assert shown(lake, "b") == {"d.t": [], "d.u": [(0,)]}
+
+
+def test_and_may_have_been_restored_meanwhile(lake):
+    run(lake, f"{ELSEWHERE}; MERGE BRANCH a; RESTORE TABLE d.t TO VERSION 3")
+    assert lake.on("b").merge("c").up_to_date
+    assert shown(lake, "b") == {"d.t": [], "d.u": [(0,)]}
+
+
+def test_what_both_call_the_same_is_not_kept(lake):
+    run(
+        lake,
+        """CREATE TABLE d.t (id INT); CREATE TABLE d.u (id INT, v INT); INSERT INTO d.u VALUES (1, 1); CREATE BRANCH c;
+        USE BRANCH c; UPDATE d.u SET v = 2; USE BRANCH main; ALTER TABLE d.u RENAME TO d.v; DELETE FROM d.v;
+        MERGE BRANCH c RESOLVE USING OURS; USE BRANCH c; MERGE BRANCH main; INSERT INTO d.t VALUES (130);
+        TRUNCATE TABLE d.v; USE BRANCH main; MERGE BRANCH c""",
+    )
+    assert lake.on("c").merge("main").up_to_date

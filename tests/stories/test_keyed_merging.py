@@ -579,3 +579,17 @@ def test_keys_that_are_null(lake):
     assert [c.row for c in lake.conflicts("dev")] == [{"id": None}]
     told(lake, "MERGE BRANCH dev RESOLVE USING THEIRS")
     assert rows(lake, "d.t") == [(None, "t", 1), (1, "t", 1)]
+
+
+@pytest.mark.parametrize(
+    ("clause", "left"),
+    [
+        ("WHEN MATCHED THEN UPDATE SET v = s.v", [(1, "s", 3)]),
+        ("WHEN MATCHED AND d.t.n > 1 THEN DELETE", []),
+    ],
+)
+def test_merge_into_reads_keys_that_a_merge_decided_and_that_came_back(people, clause, left):
+    told(people, "DELETE FROM d.t", "UPDATE d.t@dev SET v = 'x' WHERE id = 1", "MERGE BRANCH dev RESOLVE USING OURS")
+    told(people, "INSERT INTO d.t VALUES (1, 'again', 3)")
+    told(people, f"MERGE INTO d.t USING (VALUES (1, 's')) AS s(id, v) ON d.t.id = s.id {clause}")
+    assert rows(people, "d.t") == left

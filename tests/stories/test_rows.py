@@ -286,3 +286,17 @@ def test_subqueries_read_other_states(spark_lake, statement, left):
     told(spark_lake, "CREATE TABLE d.t (id INT, v INT)", "INSERT INTO d.t VALUES (1, 1), (2, 2)", "CREATE BRANCH old")
     told(spark_lake, "UPDATE d.t@old SET v = 9 WHERE id = 2", statement)
     assert rows(spark_lake, "d.t") == left
+
+
+@pytest.mark.parametrize("before", ["UPDATE d.t SET v = 5 WHERE id = 1", "OPTIMIZE d.t"])
+@pytest.mark.parametrize(("condition", "left"), [("true", []), ("1 = 1", []), ("false", [1, 2]), ("1 = 2", [1, 2])])
+def test_a_condition_that_reads_no_column(lake, before, condition, left):
+    told(
+        lake,
+        "CREATE TABLE d.t (id INT, v INT)",
+        "INSERT INTO d.t VALUES (1, 1), (2, 2)",
+        "DELETE FROM d.t WHERE id = 9",
+    )
+    told(lake, "INSERT INTO d.t VALUES (3, 3)", "DELETE FROM d.t WHERE id = 3", before)
+    assert told(lake, f"DELETE FROM d.t WHERE {condition}") == [(2 - len(left),)]
+    assert one(lake, "d.t") == left

@@ -101,15 +101,14 @@ class Side:
         """Rows that are new since the base, where they stood first: updated versions of such rows are still new rows.
         Among the new versions that a MERGE INTO wrote, new rows are told by their origins."""
         found = {}
-        known: set[int] | None = None  # slots of which updated versions are there
+        known: Positions | None = None  # rows of which updated versions are there
         for slot, cause in self.placed.items():
             if cause not in ("insert", "update"):
                 continue
             updated = self.causes.get(slot, {}).get("update", BitMap())
-            if cause == "insert" and updated:
-                if known is None:
-                    known = set(np.unique(versions(self, origins).origin >> POSITION_BITS).tolist())
-                updated = updated if slot in known else BitMap()
+            if updated:
+                known = by_slot(np.unique(versions(self, origins).origin)) if known is None else known
+                updated &= known.get(slot, _NONE)
             rows = visible(self.head, slot) | updated
             if cause == "update":
                 rows &= born(self.head.parts[slot], origins)

@@ -21,6 +21,7 @@ from anabranch.branching.law import RULES
 from anabranch.branching.row_merge import Replay
 from anabranch.branching.way_out import MEETING, way_out
 from anabranch.commands.absent import told_of_absent
+from anabranch.commands.kept import kept
 from anabranch.commands.keyed_merge import place_decided
 from anabranch.commands.merge_objects import MergePlan, plan_merge
 from anabranch.commands.merge_plan import Points, TableMerge, Wishes
@@ -337,7 +338,8 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]],
         hidden += [(table_id, id) for id in made.hidden]
         changes += made.changes(table_id, record.database_id)
     if merges:
-        changes += _kept(plan, changes)
+        assert plan.ground is not None
+        changes += kept(plan.ground.history, plan.at, changes)
     return {
         "changes": changes,
         "databases": tuple(record for record, _ in plan.databases),
@@ -347,25 +349,6 @@ def _request(session: Session, plan: MergePlan, written: list[tuple[str, Part]],
         "deltas": tuple(deltas),
         "hidden_schemas": tuple(hidden),
     }
-
-
-def _kept(plan: MergePlan, changes: Sequence[Change]) -> list[Change]:
-    """Objects that stay as ours has them, while theirs has them otherwise: whoever merges this later must know. With
-    one base that is where more than rows changed on theirs, and a resolution kept it out. (Of rows ours has changed
-    those that it keeps, and tells so.)"""
-    assert plan.ground is not None
-    history, at = plan.ground.history, plan.at
-    told = {change.object_id for change in changes if change.operation not in ROW_CLASSES}
-    (ours, its), (theirs, tables) = history.touched(at.ours), history.touched(at.theirs)
-    if len(at.bases) > 1:
-        databases, tables = [*ours, *theirs], [*its, *tables]
-    else:
-        reshaped = history.reshaped(at.theirs)
-        databases, tables = ([id for id in ids if id in reshaped] for ids in (theirs, tables))
-    return [
-        *(Change("database", id, "kept") for id in dict.fromkeys(databases) if id not in told),
-        *(Change("table", id, "kept") for id in dict.fromkeys(tables) if id not in told),
-    ]
 
 
 def _database_change(plan: MergePlan, record: DatabaseRecord, operation: Operation) -> Change:

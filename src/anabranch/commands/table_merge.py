@@ -105,7 +105,7 @@ class TableMerger(TableSides):
                 made.counting = partial(Effect, go=self.state(self.here).rows)
             if new and not gone:
                 self._take_over(made)
-            elif not gone:
+            elif not gone and self.theirs is not None:
                 check_engine(self, made)
             return made
         made.news = merged.settled

@@ -87,6 +87,8 @@ class PartReader:
     def _with_ids(self, seen: pa.Table, data: pa.Table, part: Part, first: int) -> pa.Table:
         ids = data.column(ROW_ID) if part.has_row_id else pa.array(row_ids(part.slot, first, data.num_rows))
         origin = pc.coalesce(data.column(ORIGIN), ids) if part.has_origin else ids
+        if not self._fetched:
+            return pa.table({ROW_ID: ids, ORIGIN: origin})
         return seen.append_column(ROW_ID, ids).append_column(ORIGIN, origin)
 
     def _names(self, part: Part) -> list[str]:

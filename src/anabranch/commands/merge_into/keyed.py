@@ -219,6 +219,7 @@ class KeyedMerge:
             needed = {*spec.key, *spec.sequence, *(view.schema.columns[place].physical for place in read)}
             columns = tuple(column for column in view.schema.columns if column.physical in needed)
             view = replace(view, schema=replace(view.schema, columns=columns))
+            spec = replace(spec, fields=tuple(name for name in spec.fields if name in needed))
         return rows_of(view, parts, keys, spec)
 
     def _labelled(self, rows: pa.Table) -> pa.Table:
