@@ -126,3 +126,23 @@ def test_a_part_says_that_all_its_rows_differ():
     made = Part("p", 1, 1, 10, 100, '{"row_groups":[4,6]}', has_origin=True)
     assert (all_differ(made), all_differ(saying_all_differ(made))) == (False, True)
     assert changed_columns(saying_all_differ(with_changed(made, frozenset({"a"})))) == {"a"}
+
+
+@pytest.mark.parametrize("cause", ["insert", "update"])
+def test_new_rows_that_were_updated_are_new_and_those_deleted_since_are_not(cause):
+    """However often it is asked; a part of MERGE INTO holds new rows beside new versions."""
+    first, second = Part("p1", 1, 1, 3, 100), Part("p2", 2, 1, 2, 100, has_origin=True)
+    events = [
+        TableDelta("t", (first,), cause=cause),
+        TableDelta("t", (second,), killed={1: BitMap([0, 1])}, cause="update"),
+        TableDelta("t", killed={2: BitMap([1])}, cause="delete"),
+    ]
+    base = TableState("t", Position(1, 0), {}, {})
+    head = base
+    for version, event in enumerate(events, 1):
+        head = advance(head, Position(1, version), [event])
+    side = side_of(base, head, events)
+    origins = {1: ids(1, 1, 1) + np.arange(3), 2: ids(1, 1) + np.arange(2)}
+    for _ in range(2):
+        assert side.inserted(lambda part: origins[part.slot])[1] == BitMap([0, 2])
+    assert side.causes[1] == {"update": BitMap([0, 1])}

@@ -108,7 +108,7 @@ class Side:
             updated = self.causes.get(slot, {}).get("update", BitMap())
             if updated:
                 known = by_slot(np.unique(versions(self, origins).origin)) if known is None else known
-                updated &= known.get(slot, _NONE)
+                updated = updated & known.get(slot, _NONE)
             rows = visible(self.head, slot) | updated
             if cause == "update":
                 rows &= born(self.head.parts[slot], origins)
